@@ -1,0 +1,50 @@
+# Two commands are enough on a fresh machine: `make demo` and `make test`.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test test-slow lint format bench bench-full clean help
+
+help:  ## show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(VENV)/bin/python:
+	@test -n "$(PYTHON)" || { echo "boids needs Python 3.11 or newer; none was found on the PATH."; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+# The stamps make a second call quick: nothing is installed again until pyproject.toml changes.
+$(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.installed-test: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	@touch $@ $(VENV)/.installed
+
+demo: $(VENV)/.installed  ## optimise a 100-dimensional problem, with a live progress line
+	$(BIN)/boids run ackley --dim 100 --budget 300 --seed 0
+
+lint: $(VENV)/.installed-test  ## formatting, lint and types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(VENV)/.installed-test  ## rewrite files in the house format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+test: lint  ## lint, types and the whole test suite
+	$(BIN)/pytest -n 2 -m "not slow"
+
+test-slow: $(VENV)/.installed-test  ## the long statistics
+	$(BIN)/pytest -n 2 -m slow
+
+bench: $(VENV)/.installed-test  ## speed and memory, quick version (minutes)
+	$(BIN)/python benchmarks/speed.py --quick
+
+bench-full: $(VENV)/.installed-test  ## speed and memory over whole runs, written to docs/benchmarks.md
+	$(BIN)/python benchmarks/speed.py --full
+
+clean:  ## remove the environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -1,0 +1,50 @@
+"""What a method must offer to run under `boids.Optimizer`.
+
+A method is a frozen dataclass of settings. What changes during a run lives in a frozen `State` dataclass of plain
+data (numbers, strings, arrays, tuples and dataclasses of these), and `init`, `ask` and `tell` are pure functions of
+their arguments and the random generator. That gives exact resume for free, whatever the method.
+
+The evaluated points themselves are not part of the state: the shell keeps them, append-only, and hands them in as
+`History`, so that a state stays small however long the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import numpy as np
+
+from boids.records import History, Outcome, Proposal
+
+S = TypeVar("S")
+
+
+class Algorithm(Protocol[S]):
+    """A method: settings in its fields, three pure functions, and a few words about itself."""
+
+    #: The name users type, e.g. "boids".
+    name: ClassVar[str]
+    #: One line for `boids methods`.
+    summary: ClassVar[str]
+    #: The paper, as one line.
+    reference: ClassVar[str]
+    #: The class of the state; a snapshot is decoded into it by its annotations.
+    State: ClassVar[type[Any]]
+
+    def init(self, dim: int, budget: int, rng: np.random.Generator) -> S:
+        """Return the state before the first proposal; `dim` is D, `budget` the evaluations of the whole run."""
+
+    def ready(self, state: S) -> int:
+        """Return how many proposals can be made at once without waiting for another outcome (at least 1)."""
+
+    def ask(
+        self, state: S, history: History, pending: Sequence[Proposal], rng: np.random.Generator
+    ) -> tuple[S, Proposal]:
+        """Propose the next point; `pending` are the proposals handed out and not told yet, oldest first."""
+
+    def tell(self, state: S, history: History, proposal: Proposal, outcome: Outcome, rng: np.random.Generator) -> S:
+        """Take in the outcome of a proposal, which may come late and in any order; it is `history`'s last row."""
+
+    def diagnostics(self, state: S) -> dict[str, Any]:
+        """Return JSON-able facts about the state for people."""

@@ -1,0 +1,40 @@
+"""Which line to follow: a bandit whose arms are lines and whose rewards come from one posterior draw.
+
+Ngo, Ha, Chan & Zhang (BOIDS), AAAI 2025, Eq. 2 and Alg. LINE-SELECT; Thompson, *Biometrika* 1933.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from boids.blocks.line import Lines
+from boids.records import FloatArray
+
+
+def select_line(
+    draw: Callable[[FloatArray, FloatArray, FloatArray], FloatArray],
+    lines: Lines,
+    per_line: int,
+    rng: np.random.Generator,
+    avoid: Sequence[int] = (),
+) -> tuple[int, FloatArray]:
+    """Return the line on which the draw goes lowest, and the reward (-minimum) of every line.
+
+    Parameters
+    ----------
+    draw
+        One realisation of the posterior of the function to be minimised, as a function of origins (m, d), directions
+        (m, d) and parameters t (m, k): its values (m, k) at origins + t directions.
+    per_line
+        Uniform candidates on every chord.
+    avoid
+        Lines that are being evaluated; they are taken only if no other line is left.
+    """
+    t = lines.parameters(per_line, rng)
+    rewards = -np.asarray(draw(lines.origins, lines.directions, t), dtype=np.float64).min(axis=1)
+    eligible = rewards.copy()
+    if len(set(avoid)) < len(rewards):
+        eligible[list(avoid)] = -np.inf
+    return int(np.argmax(eligible)), rewards

@@ -1,0 +1,1 @@
+"""Gaussian-process regression with NumPy and SciPy only: kernels, fitting, posteriors and posterior draws."""

@@ -1,0 +1,121 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from boids.blocks.embedding import Embedding
+from boids.blocks.schedule import initial_dimension
+from boids.theory import containment_probability
+
+dims = st.tuples(st.integers(1, 60), st.integers(1, 60)).map(lambda pair: (max(pair), min(pair)))
+
+
+def matrix(embedding):
+    """S of the papers, (d, D)."""
+    s = np.zeros((embedding.dim, embedding.input_dim))
+    s[embedding.bins, np.arange(embedding.input_dim)] = embedding.signs
+    return s
+
+
+@given(dims, st.integers(0, 2**32))
+def test_columns_have_one_sign_and_rows_differ_by_at_most_one_member(pair, seed):
+    input_dim, dim = pair
+    rng = np.random.default_rng(seed)
+    embedding = Embedding.random(input_dim, dim, rng)
+    s = matrix(embedding)
+    assert np.all((s != 0).sum(axis=0) == 1)
+    assert set(np.abs(s[s != 0])) == {1.0}
+    sizes = (s != 0).sum(axis=1)
+    assert sizes.max() - sizes.min() <= 1
+    # The first D mod d rows are the larger ones.
+    assert np.all(np.diff(sizes) <= 0)
+    z = rng.uniform(-1, 1, (4, dim))
+    np.testing.assert_array_equal(embedding.lift(z), z @ s)
+    assert np.abs(embedding.lift(z)).max() == np.abs(z).max()
+    np.testing.assert_array_equal(embedding.project(embedding.lift(z)), z)
+    assert not embedding.lift(np.zeros(dim)).any()
+
+
+@given(dims, st.integers(1, 5), st.integers(0, 2**32))
+def test_split_law(pair, new_bins, seed):
+    """Images, and so all data, incumbents and displacements, are the same before and after; bit for bit."""
+    input_dim, dim = pair
+    rng = np.random.default_rng(seed)
+    old = Embedding.random(input_dim, dim, rng)
+    z = rng.uniform(-1, 1, (3, dim))
+    u = old.lift(z)
+    visited = [old.dim]
+    while old.splittable:
+        new, parent = old.split(rng.random(old.dim), new_bins, rng)
+        np.testing.assert_array_equal(new.lift(z[:, parent]), u)
+        np.testing.assert_array_equal(new.project(u), z[:, parent])
+        np.testing.assert_array_equal(parent[: old.dim], np.arange(old.dim))
+        assert new.dim > old.dim
+        # Nested: members of a new bin were members of one old bin.
+        for k in range(new.dim):
+            assert set(old.bins[new.bins == k]) == {parent[k]}
+        old, z = new, z[:, parent]
+        visited.append(old.dim)
+    assert old.dim == input_dim
+    assert np.all(old.sizes == 1)
+    same, parent = old.split(np.ones(old.dim), new_bins, rng)
+    assert same is old
+    np.testing.assert_array_equal(parent, np.arange(old.dim))
+
+
+@pytest.mark.parametrize(
+    ("input_dim", "visited"),
+    [
+        (1, [1]),
+        (2, [2]),
+        (3, [3]),
+        (4, [1, 4]),
+        (10, [2, 8, 10]),
+        (20, [1, 4, 16, 20]),
+        (50, [3, 12, 48, 50]),
+        (60, [1, 4, 16, 60]),
+        (100, [2, 8, 32, 100]),
+        (102, [2, 8, 32, 102]),
+        (124, [2, 8, 32, 124]),
+        (180, [3, 12, 48, 180]),
+        (200, [3, 12, 48, 192, 200]),
+        (300, [1, 4, 16, 64, 256, 300]),
+        (388, [2, 8, 32, 128, 388]),
+        (500, [2, 8, 32, 128, 500]),
+        (1000, [1, 4, 16, 64, 256, 1000]),
+    ],
+)
+def test_dimensions_visited(input_dim, visited):
+    start, splits = initial_dimension(input_dim, 3)
+    rng = np.random.default_rng(0)
+    embedding = Embedding.random(input_dim, start, rng)
+    got = [embedding.dim]
+    while embedding.splittable:
+        embedding, _ = embedding.split(np.ones(embedding.dim), 3, rng)
+        got.append(embedding.dim)
+    assert got == visited
+    assert splits <= len(visited) - 1
+
+
+def test_new_coordinates_are_appended_in_the_order_of_length_scales():
+    embedding = Embedding.random(12, 3, np.random.default_rng(0))
+    _, parent = embedding.split(np.array([3.0, 1.0, 2.0]), 3, np.random.default_rng(1))
+    assert parent.tolist() == [0, 1, 2, 1, 1, 1, 2, 2, 2, 0, 0, 0]
+
+
+@pytest.mark.parametrize(("input_dim", "dim", "effective"), [(7, 3, 2), (30, 20, 10), (100, 8, 2)])
+def test_the_optimum_is_contained_as_often_as_theorem_1_says(input_dim, dim, effective):
+    """8000 embeddings: the share with all active dimensions in different bins. Threshold: 4.9 standard errors, a
+    false-alarm rate of 1e-6 each."""
+    rng = np.random.default_rng(0)
+    count = 8000
+    hits = sum(len(set(Embedding.random(input_dim, dim, rng).bins[:effective])) == effective for _ in range(count))
+    p = containment_probability(input_dim, dim, effective)
+    assert abs(hits / count - p) < 4.9 * np.sqrt(p * (1 - p) / count)
+
+
+def test_signs_are_fair_and_independent_of_bins():
+    """Sum of 20 000 fair signs: within 4.9 standard deviations (false alarms: 1e-6)."""
+    rng = np.random.default_rng(3)
+    total = sum(Embedding.random(100, 7, rng).signs.sum() for _ in range(200))
+    assert abs(total) < 4.9 * np.sqrt(20_000)

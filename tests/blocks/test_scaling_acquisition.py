@@ -1,0 +1,105 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.integrate import quad
+from scipy.special import log_ndtr
+from scipy.stats import norm
+
+from boids.blocks import acquisition
+from boids.blocks.scaling import standardise
+
+finite = st.floats(allow_nan=False, allow_infinity=False, width=64)
+
+
+@given(arrays(float, st.integers(1, 20), elements=finite))
+def test_any_finite_values_become_finite_and_keep_their_order(values):
+    scaled = standardise(values)
+    assert np.all(np.isfinite(scaled))
+    order = np.argsort(values, kind="stable")
+    assert np.all(np.diff(scaled[order]) >= -1e-12)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-9, 1.0, 1e300])
+def test_the_unit_of_the_objective_does_not_matter(size):
+    values = np.array([1.0, 2.0, 4.0, 4.5])
+    np.testing.assert_allclose(standardise(size * values), standardise(values), rtol=1e-12)
+    assert standardise(values).std(ddof=1) == pytest.approx(1.0)
+
+
+def test_the_two_conventions():
+    values = np.array([1.0, 2.0, 10.0])
+    np.testing.assert_allclose(standardise(values), (values - values.mean()) / values.std(ddof=1))
+    deviations = values - 2.0
+    expected = deviations / np.sqrt(np.mean(deviations**2))
+    np.testing.assert_allclose(standardise(values, "median"), expected)
+
+
+def test_flat_and_single_values_are_zero_and_the_released_rule_only_centres():
+    assert not standardise(np.full(5, 3.3)).any()
+    assert not standardise(np.array([7.0])).any()
+    assert not standardise(np.zeros(3)).any()
+    values = np.array([1.0, 1.0 + 1e-8])
+    assert standardise(values).std(ddof=1) == pytest.approx(1.0)
+    np.testing.assert_allclose(standardise(values, flat=1e-6), values - values.mean(), atol=1e-15)
+
+
+def test_failures_count_as_the_worst_value():
+    scaled = standardise(np.array([1.0, np.nan, 5.0, 2.0]))
+    assert scaled[1] == scaled[2] == scaled.max()
+    assert not standardise(np.full(3, np.nan)).any()
+
+
+def integrated_log_h(u):
+    """h is the integral of Φ up to u; with its size at u taken out the integral is harmless."""
+    scale = 1.0 + abs(u)
+    area, _ = quad(lambda s: math.exp(log_ndtr(u - s / scale) - log_ndtr(u)) / scale, 0, math.inf, epsrel=1e-13)
+    return log_ndtr(u) + math.log(area)
+
+
+@pytest.mark.parametrize("u", [5.0, 1.0, 0.0, -0.5, -0.999, -1.0, -1.001, -3.0, -5.0, -20.0, -99.9, -100.1, -300.0])
+def test_log_h_is_the_integral_of_the_normal_distribution(u):
+    assert acquisition.log_h(np.array([u]))[0] == pytest.approx(integrated_log_h(u), rel=1e-10)
+
+
+def test_log_h_and_its_slope_are_finite_far_out():
+    u = -np.logspace(0, 10, 41)
+    value, slope = acquisition.log_h(u), acquisition.log_h_slope(u)
+    assert np.all(np.isfinite(value))
+    assert np.all(np.isfinite(slope))
+    assert np.all(np.diff(value) < 0)
+    np.testing.assert_allclose(slope[-10:], -u[-10:], rtol=1e-6)
+
+
+@pytest.mark.parametrize("u", [4.0, 0.5, -0.9, -1.1, -4.0, -50.0, -150.0])
+def test_slope_of_log_h_agrees_with_finite_differences(u):
+    step = 1e-5
+    up, down = acquisition.log_h(np.array([u + step, u - step]))
+    assert acquisition.log_h_slope(np.array([u]))[0] == pytest.approx((up - down) / (2 * step), rel=1e-6)
+
+
+@pytest.mark.parametrize(("mean", "deviation"), [(0.3, 0.5), (-1.0, 0.1), (2.0, 1.0)])
+def test_expected_improvement_is_the_integral(mean, deviation):
+    best = 0.2
+    expected, _ = quad(lambda y: (best - y) * norm.pdf(y, mean, deviation), -20, best, epsabs=1e-12)
+    args = np.array([mean]), np.array([deviation**2]), best
+    assert -acquisition.negative_ei(*args)[0] == pytest.approx(expected, rel=1e-6, abs=1e-12)
+    assert -acquisition.negative_log_ei(*args)[0] == pytest.approx(math.log(expected), rel=1e-4)
+
+
+def test_ei_and_log_ei_agree_between_minus_five_and_five():
+    mean = np.linspace(-5, 5, 101)
+    ei = -acquisition.negative_ei(mean, np.ones(101), 0.0)
+    np.testing.assert_allclose(-acquisition.negative_log_ei(mean, np.ones(101), 0.0), np.log(ei), atol=1e-10)
+
+
+def test_confidence_bound_and_row_fixed_draws():
+    mean, variance = np.array([1.0, 2.0]), np.array([4.0, 9.0])
+    np.testing.assert_allclose(acquisition.negative_ucb(mean, variance, 3.0), mean - np.sqrt(3) * np.array([2.0, 3.0]))
+    normals = np.array([0.5, -1.0, 3.0])
+    np.testing.assert_allclose(acquisition.marginal_draw(mean, variance, normals), [2.0, -1.0])
+    noisy = acquisition.marginal_draw(mean, variance, normals, noise_variance=5.0)
+    np.testing.assert_allclose(noisy, [1.0 + 0.5 * 3.0, 2.0 - np.sqrt(14.0)])
