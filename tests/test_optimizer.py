@@ -65,7 +65,7 @@ class TestConstruction:
     def test_unknown_method_suggests_close_ones(self):
         with pytest.raises(MethodError, match="no method 'Randon'; did you mean 'random'"):
             make(method="Randon")
-        with pytest.raises(MethodError, match="Methods: .*random"):
+        with pytest.raises(MethodError, match=r"Methods: .*random"):
             make(method="zzz")
 
     def test_method_by_instance(self):
@@ -112,7 +112,7 @@ class TestAsk:
         assert optimizer.remaining == 0
         assert optimizer.ready == 0
         for n in (None, 1, 2):
-            with pytest.raises(BudgetExhausted, match="All 4 evaluations .* 4 of them are not told"):
+            with pytest.raises(BudgetExhausted, match=r"All 4 evaluations .* 4 of them are not told"):
                 optimizer.ask(n)
         assert optimizer.n_asked == 4
 
@@ -251,7 +251,7 @@ class TestTell:
     def test_not_a_number_loses_nothing(self, value):
         optimizer = make()
         trial = optimizer.ask()
-        with pytest.raises(TellError, match="must be one real number, or boids.FAILED"):
+        with pytest.raises(TellError, match=r"must be one real number, or boids\.FAILED"):
             optimizer.tell(trial, value)
         assert optimizer.pending == (trial,)
         assert optimizer.tell(trial, 1.0).value == 1.0

@@ -177,6 +177,11 @@ class TestDefinitions:
         assert Space({"a": a, "b": b}) != Space({"b": b, "a": a})
         assert Space([(0, 1)]) != Space({"x": Float([0], [1])})
 
+    def test_equal_parameters_have_equal_hashes(self):
+        assert Float(-0.0, 1) == Float(0.0, 1)
+        assert hash(Float(-0.0, 1)) == hash(Float(0.0, 1))
+        assert Float(0, 1) != Float([0], [1])
+
     def test_parameters_are_immutable(self):
         vector = Float([0, 0], [1, 1])
         with pytest.raises(ValueError, match="read-only"):

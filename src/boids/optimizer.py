@@ -18,6 +18,7 @@ import math
 import os
 import secrets
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, final, overload
 
@@ -74,6 +75,7 @@ class Optimizer:
         self._seed = _check_seed(seed)
         self._ledger = Ledger(self._space)
         self._times = dict.fromkeys(PHASES, 0.0)
+        self._meta: dict[str, Any] = {}
         begun = time.perf_counter()
         self._state = self._algorithm.init(self._space.dim, self._budget, self._rng(_INIT, 0))
         self.add_time("other", time.perf_counter() - begun)
@@ -153,6 +155,11 @@ class Optimizer:
     def times(self) -> dict[str, float]:
         """Seconds spent in each phase so far."""
         return dict(self._times)
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """What the caller of `save` wanted kept with the run, such as where the objective is; JSON-able."""
+        return dict(self._meta)
 
     @property
     def diagnostics(self) -> dict[str, Any]:
@@ -240,8 +247,16 @@ class Optimizer:
 
     # --- save and load ------------------------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything that is needed to go on later exactly as if there had been no break."""
+    def save(self, path: str | os.PathLike[str], *, meta: Mapping[str, Any] | None = None) -> None:
+        """Write everything that is needed to go on later exactly as if there had been no break.
+
+        Parameters
+        ----------
+        meta
+            JSON-able facts of the caller's own to keep in the file, see `meta`; None keeps those of an earlier save.
+        """
+        if meta is not None:
+            self._meta = plain.jsonable(dict(meta), "meta")
         algorithm = self._algorithm
         run = _SavedRun(
             space=self._space.to_manifest(),
@@ -259,6 +274,7 @@ class Optimizer:
             "settings": plain.encode(algorithm, type(algorithm), arrays, "settings")
             if ALGORITHMS.get(algorithm.name) is type(algorithm)
             else None,
+            "meta": self._meta,
         }
         snapshot.write(path, content, arrays)
 
@@ -277,6 +293,7 @@ class Optimizer:
             optimizer = cls(space, budget=run.budget, method=algorithm, seed=run.seed)
             optimizer._state = plain.decode(content["state"], algorithm.State, arrays, "state")
             optimizer._times = dict(run.times)
+            optimizer._meta = dict(content.get("meta", {}))
             optimizer._ledger = Ledger.restore(space, run.ledger)
             if optimizer.remaining < 0:
                 raise StoreError("it has more trials than its budget")

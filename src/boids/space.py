@@ -89,27 +89,28 @@ class Float:
         return np.array_equal(self.low, other.low) and np.array_equal(self.high, other.high)
 
     def __hash__(self) -> int:
-        return hash((np.asarray(self.low).tobytes(), np.asarray(self.high).tobytes()))
+        return hash((*np.atleast_1d(self.low).tolist(), *np.atleast_1d(self.high).tolist()))
 
     @property
     def is_scalar(self) -> bool:
         """Whether the value is a number, not an array."""
-        return np.ndim(self.low) == 0
+        return isinstance(self.low, float)
 
     @property
     def width(self) -> int:
         """One coordinate per component."""
-        return int(np.size(self.low))
+        return 1 if isinstance(self.low, float) else len(self.low)
 
     def decode(self, block: FloatArray) -> Any:
         """Return low (1 - t) + high t, a form that hits both bounds exactly and never overflows."""
-        t = 0.5 * (block + 1.0)
-        # The two roundings of the sum may step over a bound by one unit in the last place.
-        value = np.clip(self.low * (1.0 - t) + self.high * t, self.low, self.high)
-        if not self.is_scalar:
-            return value
-        value = value[..., 0]
-        return float(value) if value.ndim == 0 else value
+        # A single number goes without NumPy, whose overhead tells in a space of hundreds of names.
+        u: Any = block if not self.is_scalar else float(block[0]) if block.ndim == 1 else block[:, 0]
+        t = 0.5 * (u + 1.0)
+        value = self.low * (1.0 - t) + self.high * t
+        # The roundings of the sum may step over a bound by one unit in the last place.
+        if isinstance(value, float):
+            return min(max(value, self.low), self.high)
+        return np.clip(value, self.low, self.high)
 
     def encode(self, value: Any, label: str) -> FloatArray:
         """Return u = ((x - low) - (high - x)) / (high - low), which is exactly -1 and 1 at the bounds."""
@@ -305,9 +306,7 @@ def _box(definition: Any) -> Any:
     except ValueError:  # of different lengths
         bounds = np.empty(0)
     if bounds.dtype.kind not in "iuf" or bounds.shape != (len(pairs), 2):
-        bounds = np.array(
-            [_pair(pair, f"bounds[{i}]") for i, pair in enumerate(pairs)]
-        )  # to find the culprit
+        bounds = np.array([_pair(pair, f"bounds[{i}]") for i, pair in enumerate(pairs)])  # to find the culprit
     return Float(bounds[:, 0], bounds[:, 1])
 
 

@@ -48,6 +48,18 @@ def test_small_problems_get_one_blas_thread_and_the_limit_is_lifted_again():
     before = [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
     with linalg.blas_threads(10):
         assert {lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"} == {1}
-    with linalg.blas_threads(10_000):
+    with linalg.blas_threads(linalg.ROWS_WORTH_THREADS):
         assert [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"] == before
     assert [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"] == before
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_triangular_product(dtype):
+    rng = np.random.default_rng(0)
+    factor = np.asarray(np.tril(rng.normal(size=(9, 9))), dtype=dtype, order="F")
+    columns = rng.normal(size=(4, 9)).astype(dtype).T
+    before = columns.copy()
+    got = linalg.triangular_product(factor, columns)
+    assert got.dtype == dtype
+    np.testing.assert_allclose(got, factor @ columns, rtol=1e-5 if dtype is np.float32 else 1e-12)
+    np.testing.assert_array_equal(columns, before)

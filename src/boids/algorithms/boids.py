@@ -1,7 +1,7 @@
 """BOIDS: incumbent-guided direction lines in a growing subspace.
 
 Ngo, Ha, Chan & Zhang, *BOIDS: High-Dimensional Bayesian Optimization via Incumbent-Guided Direction Lines and Subspace
-Embeddings*, AAAI 2025. Where the paper and its released code differ, a setting says which; docs/deviations.md lists all.
+Embeddings*, AAAI 2025. Where the paper and its released code differ, a setting (boids_settings.py) says which.
 
 Notation
 --------
@@ -16,31 +16,26 @@ K       termination factor: the subspace is left when K > K_max
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, final, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, cast, final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from boids.algorithms.settings import setting
-from boids.blocks import acquisition, schedule
-from boids.blocks.bandit import select_line
-from boids.blocks.design import DESIGNS, DesignName
+from boids.algorithms.boids_lines import acquisition_function, choose_line, draw_function, optimise_on_line
+from boids.algorithms.boids_settings import BoidsSettings
+from boids.blocks import schedule
+from boids.blocks.design import DESIGNS
 from boids.blocks.embedding import Embedding
 from boids.blocks.line import Lines
-from boids.blocks.nsga2 import NSGA2
 from boids.blocks.patience import Patience, PatienceRules
-from boids.blocks.scaling import Centre, standardise
+from boids.blocks.scaling import standardise
 from boids.blocks.stopwatch import Stopwatch
 from boids.blocks.swarm import Swarm
 from boids.errors import MethodError
-from boids.gp.fit import ReleasedTraining, fit, screened_starts
-from boids.gp.likelihood import MarginalLikelihood
-from boids.gp.model import Hyperparameters, Surrogate
-from boids.gp.paths import Path, draw_path
+from boids.gp.model import Hyperparameters
 from boids.gp.posterior import Posterior
+from boids.gp.training import train
 from boids.records import FloatArray, History, IntArray, Outcome, Proposal
 
 #: The `line` of a proposal that belongs to the initial design.
@@ -74,112 +69,13 @@ class BoidsState:
 
 @final
 @dataclass(frozen=True)
-class Boids:
-    """The settings, each with its source; `Boids.paper()` and `Boids.released()` are the two published versions."""
+class Boids(BoidsSettings):
+    """The method; its settings are those of `BoidsSettings`, each with its source."""
 
     name: ClassVar[str] = "boids"
     summary: ClassVar[str] = "incumbent-guided lines in a nested random subspace (this package's own default)"
     reference: ClassVar[str] = "Ngo, Ha, Chan & Zhang, AAAI 2025"
     State: ClassVar[type[BoidsState]] = BoidsState
-    #: Named versions: class methods that take settings as keyword arguments.
-    presets: ClassVar[tuple[str, ...]] = ("paper", "released")
-
-    # Incumbent-guided lines
-    particles: int = setting(20, "paper: m = 20")
-    inertia: float = setting(0.729, "paper: w = 0.729")
-    cognitive: float = setting(2.05 * 0.729, "paper: c1 = 2.05 w")
-    social: float = setting(2.05 * 0.729, "paper: c2 = 2.05 w")
-    n_init: int = setting(20, "released code; the paper does not say")
-    design: DesignName = setting("latin-hypercube", "released code")
-    first_particles: Literal["design", "random"] = setting(
-        "design", "released code: all of the design, the best always among them; paper: m random ones"
-    )
-    initial_velocity: Literal["uniform", "zero"] = setting("uniform", "released code: U[-1, 1]^d")
-    zero_direction: Literal["positive", "symmetric"] = setting(
-        "positive", "released code: a particle that stands still gets U[0, 1]^d"
-    )
-    line_extent: Literal["chord", "ray"] = setting("chord", "released code: both sides of the particle")
-    incumbents: Literal["run", "all"] = setting("run", "released code: g of the current run; paper: of all data")
-    # Line selection
-    bandit_candidates: int = setting(5000, "released code: at most this many over all lines")
-    # Line optimisation
-    acquisition: Literal["ts", "ts-pathwise", "ei", "logei", "ucb"] = setting(
-        "ts", "paper: Thompson sampling; released code: marginal, with noise fixed per row"
-    )
-    ts_noise: bool = setting(True, "released code: draws include the observation noise; paper: they do not")
-    ucb_beta: float = setting(3.0, "released code: mean + √3 std")
-    path_features: int = setting(1024, "ours: random features of a posterior draw")
-    candidates_per_dim: int = setting(100, "released code: min(100 d, 5000) starting points on the line")
-    max_candidates: int = setting(5000, "released code")
-    clip_candidates: bool = setting(True, "ours; the released code lets rounding leave the box")
-    distances: Literal["subspace", "input"] = setting(
-        "subspace", "released code: |z - g| in the subspace; paper: in the input space"
-    )
-    search: NSGA2 = setting(NSGA2(), "paper: NSGA-II, population 100, 100 generations, pymoo's operators")
-    search_precision: Literal["single", "double"] = setting(
-        "single", "ours: Thompson values need no more; EI, LogEI and UCB always use double"
-    )
-    # Nested subspaces
-    new_bins: int = setting(3, "paper: b = 3")
-    initial_dim: int | None = setting(None, "BAxUS: the d_0 whose splits end closest to D; a number fixes it")
-    budget_until_input_dim: int | None = setting(None, "released code: the whole budget; paper: 1000")
-    failure_tolerance: Literal["released", "baxus"] = setting(
-        "released", "released code: 1 in every subspace (a sign error); paper: the formula of BAxUS"
-    )
-    counters: Literal["reached", "exceeded"] = setting(
-        "reached", "released code: K changes when a counter reaches its tolerance; paper: when it exceeds it"
-    )
-    success_threshold: float = setting(1e-3, "released code: better by more than 0.1 % of |best|; paper: better at all")
-    success_tolerance: int = setting(3, "paper: tau_succ = 3")
-    termination_initial: int = setting(1, "paper: K_init = 1")
-    termination_min: int = setting(0, "paper: K_min = 0")
-    termination_max: int = setting(7, "paper: K_max = 7")
-    # Surrogate
-    surrogate: Surrogate = setting(Surrogate(), "paper: Matérn-5/2 ARD with its bounds, no priors")
-    training: Literal["warm", "multistart", "released"] = setting(
-        "warm", "ours: warm-started L-BFGS-B; released code: 50 configurations, 5 × 50 steps of Adam"
-    )
-    refit_fraction: float = setting(0.02, "ours: refit when the data have grown by this share (warm training)")
-    standardise: Centre = setting("mean", "released code; BAxUS: median")
-    flat_spread: float = setting(0.0, "ours: judged by rounding error; released code: 1e-6")
-    # Ablations of the paper's section 5.4
-    guided_lines: bool = setting(True, "ablation: False draws directions from U[-2, 2]^d")
-    line_selection: bool = setting(True, "ablation: False picks a line at random")
-    line_optimisation: bool = setting(True, "ablation: False minimises alpha alone, started all over the box")
-    embedding: bool = setting(True, "ablation: False works in the input space from the start")
-
-    @classmethod
-    def paper(cls, **changes: Any) -> Boids:
-        """The algorithm as the paper writes it."""
-        published: dict[str, Any] = {
-            "failure_tolerance": "baxus",
-            "budget_until_input_dim": 1000,
-            "counters": "exceeded",
-            "success_threshold": 0.0,
-            "acquisition": "ts-pathwise",
-            "ts_noise": False,
-            "training": "multistart",
-            "incumbents": "all",
-            "first_particles": "random",
-            "distances": "input",
-        }
-        return cls(**{**published, **changes})
-
-    @classmethod
-    def released(cls, **changes: Any) -> Boids:
-        """The algorithm as the released code computes it, without its crashes."""
-        published: dict[str, Any] = {
-            "training": "released",
-            "flat_spread": 1e-6,
-            "clip_candidates": False,
-            "search_precision": "double",
-        }
-        return cls(**{**published, **changes})
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-
-    # ---------------------------------------------------------------------------------------- init, ask, tell
 
     def init(self, dim: int, budget: int, rng: np.random.Generator) -> BoidsState:
         """Draw the first subspace and its initial design."""
@@ -238,12 +134,12 @@ class Boids:
         with watch.phase("select"):
             swarm = self._led(state, history)
             lines = self._lines(swarm, rng)
-            draw = self._draw(posterior, swarm.leader, rng)
-            busy = [int(p.memo["line"]) for p in waiting if p.memo["line"] != DESIGN]  # type: ignore[arg-type]
-            i, rewards = self._select_line(draw, posterior, lines, busy, rng)
+            draw = draw_function(self, posterior, swarm.leader, rng)
+            busy = [_line_of(p) for p in waiting if _line_of(p) != DESIGN]
+            i, rewards = choose_line(self, draw, posterior.hyper.noise_variance, lines, busy, rng)
         with watch.phase("optimise"):
-            alpha = self._acquisition(posterior, draw, swarm.leader, float(targets.min()), rng)
-            z = self._optimise_on_line(alpha, lines, i, swarm, state.embedding, rng)
+            alpha = acquisition_function(self, posterior, draw, swarm.leader, float(targets.min()), rng)
+            z = optimise_on_line(self, alpha, lines, i, swarm, state.embedding.sizes, rng)
         with watch.phase("lift"):
             proposal = self._proposal(state, z, i, reward=float(rewards[i]))
         return state, replace(proposal, times=watch.seconds)
@@ -259,11 +155,11 @@ class Boids:
         """Move the particle of the proposal's line; leave the subspace when patience is exhausted."""
         if proposal.memo["epoch"] != state.epoch:
             return state  # from before a restart: the history has it, this run does not
-        _, earlier = state.data(history)
+        earlier = history.values[state.rows]
         row = len(history) - 1
         state = replace(state, rows=np.append(state.rows, row))
         z = state.embedding.project(history.units[row])
-        line = int(proposal.memo["line"])  # type: ignore[arg-type]
+        line = _line_of(proposal)
         if line == DESIGN:
             return self._join(state, z, outcome, rng)
 
@@ -341,112 +237,19 @@ class Boids:
         lines = Lines.through(swarm.positions, vectors)
         return lines.one_sided() if self.line_extent == "ray" else lines
 
-    # ---------------------------------------------------------------------------------------------- LINE-SELECT
-
-    def _draw(self, posterior: Posterior, centre: FloatArray, rng: np.random.Generator) -> Path:
-        """Draw g ~ GP(D)."""
-        return draw_path(posterior, rng, self.path_features, self._thompson_dtype, centre)
-
-    def _select_line(
-        self, draw: Path, posterior: Posterior, lines: Lines, busy: list[int], rng: np.random.Generator
-    ) -> tuple[int, FloatArray]:
-        """Return the chosen line and the rewards of all (Eq. 2)."""
-        count, dim = lines.origins.shape
-        if not self.line_selection:
-            return int(rng.integers(count)), np.full(count, np.nan)
-        noise = math.sqrt(posterior.hyper.noise_variance) if self.ts_noise else 0.0
-
-        def realisation(origins: FloatArray, directions: FloatArray, t: FloatArray) -> FloatArray:
-            values = np.asarray(draw.on_lines(origins, directions, t), dtype=np.float64)
-            return values + noise * rng.standard_normal(t.shape) if noise else values
-
-        per_line = max(1, min(self.bandit_candidates // count, self._candidates(dim)))
-        return select_line(realisation, lines, per_line, rng, avoid=busy)
-
-    # ------------------------------------------------------------------------------------------------- LINE-OPT
-
-    def _optimise_on_line(
-        self,
-        alpha: Callable[[NDArray[Any]], NDArray[Any]],
-        lines: Lines,
-        i: int,
-        swarm: Swarm,
-        embedding: Embedding,
-        rng: np.random.Generator,
-    ) -> FloatArray:
-        """Return the point of least alpha on the front of (alpha, |z - g|, |z - p_i|) (Eqs. 3 and 4)."""
-        dim = lines.origins.shape[1]
-        count = self._candidates(dim)
-        dtype = self._search_dtype
-        if not self.line_optimisation:
-            start = rng.uniform(-1.0, 1.0, (count, dim)).astype(dtype)
-            front = self.search.minimise(lambda z: alpha(z)[:, None], start, rng)
-        else:
-            start = lines.sample(i, count, rng, clip=self.clip_candidates).astype(dtype)
-            root = np.sqrt(embedding.sizes) if self.distances == "input" else np.ones(dim)
-            weights, targets = root.astype(dtype), np.stack([swarm.leader, swarm.best_positions[i]]).astype(dtype)
-
-            def objectives(z: NDArray[Any]) -> NDArray[Any]:
-                values = np.empty((len(z), 3), dtype=dtype)
-                values[:, 0] = alpha(z)
-                for k, target in enumerate(targets, start=1):
-                    offset = (z - target) * weights
-                    values[:, k] = np.sqrt(np.einsum("ij,ij->i", offset, offset))
-                return values
-
-            front = self.search.minimise(objectives, start, rng)
-        chosen = front.points[int(np.argmin(front.values[:, 0]))]
-        return np.asarray(np.clip(chosen, -1.0, 1.0), dtype=np.float64)
-
-    def _acquisition(
-        self, posterior: Posterior, draw: Path, centre: FloatArray, best: float, rng: np.random.Generator
-    ) -> Callable[[NDArray[Any]], NDArray[Any]]:
-        """Return alpha as a function of points, to be minimised."""
-        if self.acquisition == "ts-pathwise":
-            return draw
-        predict = posterior.predictor(self._search_dtype, centre)
-        if self.acquisition == "ts":
-            # One normal per *row of a batch*, the same in every batch: what the released code does.
-            rows = max(self._candidates(posterior.inputs.shape[1]), self.search.offspring or self.search.population)
-            normals = rng.standard_normal(rows).astype(self._search_dtype)
-            noise = posterior.hyper.noise_variance if self.ts_noise else 0.0
-            return lambda z: acquisition.marginal_draw(*predict(z), normals, noise)
-        if self.acquisition == "ei":
-            return lambda z: acquisition.negative_ei(*predict(z), best)
-        if self.acquisition == "logei":
-            return lambda z: acquisition.negative_log_ei(*predict(z), best)
-        return lambda z: acquisition.negative_ucb(*predict(z), self.ucb_beta)
-
-    def _candidates(self, dim: int) -> int:
-        return min(self.candidates_per_dim * dim, self.max_candidates)
-
-    @property
-    def _thompson_dtype(self) -> type[np.floating[Any]]:
-        return np.float32 if self.search_precision == "single" else np.float64
-
-    @property
-    def _search_dtype(self) -> type[np.floating[Any]]:
-        return self._thompson_dtype if self.acquisition in ("ts", "ts-pathwise") else np.float64
-
     # ------------------------------------------------------------------------------------------------ the surrogate
 
     def _condition(
         self, state: BoidsState, points: FloatArray, targets: FloatArray, rng: np.random.Generator
     ) -> tuple[BoidsState, Posterior]:
         """Fit the hyper-parameters if it is time to, and condition the process on the data."""
-        likelihood = MarginalLikelihood(self.surrogate, points, targets)
-        n, dim = points.shape
-        hyper = state.hyper
-        if self.training == "released":
-            hyper = ReleasedTraining()(likelihood, rng)
-        elif self.training == "multistart" or hyper is None:
-            starts = [self.surrogate.default_start(dim), *screened_starts(likelihood, rng, 10, 2)]
-            hyper = fit(likelihood, [*starts, hyper] if hyper is not None else starts)
-        elif n - state.fitted_at >= max(1.0, self.refit_fraction * n):
-            hyper = fit(likelihood, [hyper], max_evaluations=20)
-        else:
-            return state, Posterior.condition(self.surrogate, hyper, points, targets)
-        return replace(state, hyper=hyper, fitted_at=n), Posterior.condition(self.surrogate, hyper, points, targets)
+        hyper = train(
+            self.training, self.surrogate, points, targets, state.hyper, state.fitted_at, self.refit_fraction, rng
+        )
+        if hyper is not None:
+            state = replace(state, fitted_at=len(points), hyper=hyper)
+        hyper = state.hyper or self.surrogate.default_start(points.shape[1])
+        return state, Posterior.condition(self.surrogate, hyper, points, targets)
 
     # ------------------------------------------------------------------------------------------ nested subspaces
 
@@ -525,46 +328,12 @@ class Boids:
         )
 
 
+def _line_of(proposal: Proposal) -> int:
+    return cast(int, proposal.memo["line"])
+
+
 def _formed(state: BoidsState) -> Swarm:
     """Return the swarm, which exists from the first proposal after the design on."""
     if state.swarm is None:
         raise MethodError("a line's outcome came back before any line was proposed; tell trials to their optimizer.")
     return state.swarm
-
-
-def check_settings(method: Boids) -> None:
-    """Raise a MethodError that names the first setting that makes no sense."""
-    at_least = {
-        "particles": 1,
-        "n_init": 1,
-        "bandit_candidates": 1,
-        "path_features": 1,
-        "candidates_per_dim": 1,
-        "max_candidates": 1,
-        "new_bins": 1,
-        "success_tolerance": 1,
-        "inertia": 0,
-        "cognitive": 0,
-        "social": 0,
-        "ucb_beta": 0,
-        "refit_fraction": 0,
-        "success_threshold": 0,
-        "flat_spread": 0,
-    }
-    for name, least in at_least.items():
-        value = getattr(method, name)
-        if not (math.isfinite(value) and value >= least):
-            raise MethodError(f"{name} must be a number of at least {least}; got {value!r}.")
-    for name, hint in get_type_hints(type(method)).items():
-        if get_origin(hint) is Literal and getattr(method, name) not in get_args(hint):
-            choices = ", ".join(map(repr, get_args(hint)))
-            raise MethodError(f"{name} must be one of {choices}; got {getattr(method, name)!r}.")
-    for name in ("initial_dim", "budget_until_input_dim"):
-        value = getattr(method, name)
-        if value is not None and value < 1:
-            raise MethodError(f"{name} must be at least 1, or None for the automatic choice; got {value!r}.")
-    if not method.termination_min <= method.termination_initial <= method.termination_max:
-        raise MethodError(
-            "termination_min ≤ termination_initial ≤ termination_max must hold; got "
-            f"{method.termination_min}, {method.termination_initial}, {method.termination_max}."
-        )

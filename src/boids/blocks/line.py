@@ -43,14 +43,12 @@ class Lines:
         """Return `count` uniform parameters t on every chord (m, count)."""
         return rng.uniform(self.low[:, None], self.high[:, None], (len(self.low), count))
 
-    def sample(self, i: int, count: int, rng: np.random.Generator, clip: bool = True) -> FloatArray:
-        """Return `count` uniform points of the chord of line i.
-
-        Rounding can put a point outside the cube by one unit in the last place; `clip` mends that.
-        """
-        points = np.multiply.outer(rng.uniform(self.low[i], self.high[i], count), self.directions[i])
+    def sample(self, i: int, count: int, rng: np.random.Generator) -> FloatArray:
+        """Return `count` uniform points of the chord of line i."""
+        points: FloatArray = np.multiply.outer(rng.uniform(self.low[i], self.high[i], count), self.directions[i])
         points += self.origins[i]
-        return np.clip(points, -1.0, 1.0, out=points) if clip else points
+        # Rounding can put a point outside the cube by one unit in the last place.
+        return np.clip(points, -1.0, 1.0, out=points)
 
 
 def chord(origins: FloatArray, directions: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
+from scipy.linalg import get_blas_funcs, lapack
 from threadpoolctl import ThreadpoolController
 
 from boids.records import FloatArray
 
-#: Below this many rows a second BLAS thread costs more than it brings (measured: 200 rows 6 ms against 300 ms).
-ROWS_WORTH_THREADS = 400
+#: Below this many rows one BLAS thread is used: on small matrices a second one costs more than it brings (200 rows:
+#: 6 ms against 300 ms), and on a machine busy with the objective it costs dearly (1000 rows: 1.1 s against 4.4 s).
+ROWS_WORTH_THREADS = 2000
 
 #: Added to the diagonal, relative to its mean, until the factorisation works.
 JITTER_LADDER = (0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2)
@@ -79,6 +80,12 @@ def inverse_from_cholesky(factor: FloatArray) -> FloatArray:
     full: FloatArray = half + half.T
     full.flat[:: len(full) + 1] *= 0.5
     return full
+
+
+def triangular_product(factor: NDArray[Any], columns: NDArray[Any]) -> NDArray[Any]:
+    """Return factor @ columns for a lower triangular factor in Fortran order: half the work of a full product."""
+    (trmm,) = get_blas_funcs(("trmm",), (factor, columns))
+    return np.asarray(trmm(1.0, factor, columns, side=0, lower=1))
 
 
 def triangular_inverse(factor: FloatArray) -> FloatArray:

@@ -83,6 +83,16 @@ class Surrogate:
             raise MethodError(f"noise_prior must be 'none' or 'lognormal'; got {self.noise_prior!r}.")
 
     @classmethod
+    def regularised(cls) -> Surrogate:
+        """The paper's kernel with priors on length scales and noise, and room for inputs that do not matter."""
+        return cls(
+            lengthscale_bounds=(0.05, 1e3),
+            noise_bounds=(1e-4, 0.2),
+            lengthscale_prior="dimension-scaled",
+            noise_prior="lognormal",
+        )
+
+    @classmethod
     def modern(cls) -> Surrogate:
         """The "vanilla" surrogate: RBF, unit signal variance, dimension-scaled length scales, prior on the noise."""
         return cls(

@@ -25,7 +25,14 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from boids.gp.cross import CrossCorrelation
-from boids.gp.linalg import blas_threads, cholesky, solve_cholesky, squared_distances, triangular_inverse
+from boids.gp.linalg import (
+    blas_threads,
+    cholesky,
+    solve_cholesky,
+    squared_distances,
+    triangular_inverse,
+    triangular_product,
+)
 from boids.gp.model import Hyperparameters, Surrogate
 from boids.records import FloatArray
 
@@ -89,7 +96,7 @@ class Posterior:
             mean=self.hyper.mean,
             signal_variance=signal,
             weights=(signal * self.alpha).astype(dtype),
-            root=np.asarray(signal * self.inverse_factor, dtype=dtype),
+            root=np.asarray(signal * self.inverse_factor, dtype=dtype, order="F"),
         )
 
     def cross(self, dtype: DTypeLike = np.float64, centre: FloatArray | None = None) -> CrossCorrelation:
@@ -135,8 +142,8 @@ class Predictor:
                 rows = slice(begin, begin + BLOCK_ROWS)
                 correlation = self.cross(self.cross.scale(points[rows]))
                 means[rows] = correlation @ self.weights
-                explained = correlation @ self.root.T
-                variances[rows] = np.einsum("ij,ij->i", explained, explained)
+                explained = triangular_product(self.root, correlation.T)
+                variances[rows] = np.einsum("ji,ji->i", explained, explained)
         means += self.mean
         np.subtract(self.signal_variance, variances, out=variances)
         # Rounding can push the variance at a data point below zero.

@@ -1,0 +1,86 @@
+"""Which surrogate should `Boids()` use: the paper's, the paper's with priors, or the modern one?
+
+    python experiments/default_surrogate.py --workers 2
+
+Every variant gets the same problems, budgets and seeds. Results go to default_surrogate.jsonl beside this file, one
+line per finished run; runs that are there already are not repeated. `--table` prints means and standard errors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+import boids
+from boids.algorithms import Boids
+from boids.gp.model import Surrogate
+
+RESULTS = Path(__file__).with_suffix(".jsonl")
+BUDGET = 300
+SEEDS = range(5)
+VARIANTS = {"paper": Surrogate(), "regularised": Surrogate.regularised(), "modern": Surrogate.modern()}
+PROBLEMS = {
+    "hartmann-500": ("hartmann", 500, {}),
+    "ackley-100 shifted": ("ackley", 100, {"shift": True}),
+    "levy-100 shifted": ("levy", 100, {"shift": True}),
+}
+
+
+def run(problem: str, variant: str, seed: int) -> dict[str, object]:
+    """Run one job and return its line."""
+    name, dim, options = PROBLEMS[problem]
+    target = boids.problems.make(name, dim=dim, seed=seed, **options)
+    begin = time.perf_counter()
+    result = boids.minimize(target, target.space, BUDGET, method=Boids(surrogate=VARIANTS[variant]), seed=seed)
+    return {
+        "problem": problem,
+        "variant": variant,
+        "seed": seed,
+        "fun": {str(n): float(result.history[n - 1]) for n in (50, 100, 200, BUDGET)},
+        "seconds": round(time.perf_counter() - begin, 1),
+        "version": boids.__version__,
+    }
+
+
+def finished() -> list[dict]:
+    """Return the lines on file."""
+    return [json.loads(line) for line in RESULTS.read_text().splitlines()] if RESULTS.exists() else []
+
+
+def table() -> str:
+    """Return mean ± standard error at the end, per problem and variant."""
+    lines = ["| problem | " + " | ".join(VARIANTS) + " |", "|---|" + "---|" * len(VARIANTS)]
+    for problem in PROBLEMS:
+        cells = []
+        for variant in VARIANTS:
+            runs = [r for r in finished() if (r["problem"], r["variant"]) == (problem, variant)]
+            values = np.array([r["fun"][str(BUDGET)] for r in runs])
+            error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
+            cells.append(f"{values.mean():.3f} ± {error:.3f} (n={len(values)})" if len(values) else "–")
+        lines.append(f"| {problem} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Run what is missing, or print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--table", action="store_true")
+    args = parser.parse_args()
+    if not args.table:
+        done = {(r["problem"], r["variant"], r["seed"]) for r in finished()}
+        jobs = [(p, v, s) for s in SEEDS for p in PROBLEMS for v in VARIANTS if (p, v, s) not in done]
+        with ProcessPoolExecutor(args.workers) as pool:
+            for line in pool.map(run, *zip(*jobs, strict=True)) if jobs else ():
+                with RESULTS.open("a") as file:
+                    file.write(json.dumps(line) + "\n")
+    print(table())
+
+
+if __name__ == "__main__":
+    main()

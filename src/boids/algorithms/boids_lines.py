@@ -1,0 +1,143 @@
+"""The two steps that BOIDS takes on its lines: LINE-SELECT and LINE-OPT.
+
+Ngo, Ha, Chan & Zhang (BOIDS), AAAI 2025: Eq. 2 and Alg. LINE-SELECT, Eqs. 3-4 and Alg. LINE-OPT.
+
+Notation
+--------
+g(z)      one function drawn from the posterior, the bandit's view of the objective
+alpha(z)  acquisition value of points (q, d), to be minimised               (q,)
+p_i, g    personal and global incumbents of the chosen line's particle      (d,)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boids.algorithms.boids_settings import BoidsSettings
+from boids.blocks import acquisition
+from boids.blocks.bandit import select_line
+from boids.blocks.line import Lines
+from boids.blocks.swarm import Swarm
+from boids.gp.paths import Path, draw_path
+from boids.gp.posterior import Posterior
+from boids.records import FloatArray, IntArray
+
+Acquisition: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]
+
+
+def draw_function(settings: BoidsSettings, posterior: Posterior, centre: FloatArray, rng: np.random.Generator) -> Path:
+    """Draw g ~ GP(D), most exact around `centre`."""
+    return draw_path(posterior, rng, settings.path_features, _thompson_dtype(settings), centre)
+
+
+def choose_line(
+    settings: BoidsSettings,
+    draw: Path,
+    noise_variance: float,
+    lines: Lines,
+    busy: Sequence[int],
+    rng: np.random.Generator,
+) -> tuple[int, FloatArray]:
+    """LINE-SELECT: return the line on which the draw is best, and the rewards of all lines."""
+    count, dim = lines.origins.shape
+    if not settings.line_selection:
+        return int(rng.integers(count)), np.full(count, np.nan)
+    noise = math.sqrt(noise_variance) if settings.ts_noise else 0.0
+
+    def realisation(origins: FloatArray, directions: FloatArray, t: FloatArray) -> FloatArray:
+        values = np.asarray(draw.on_lines(origins, directions, t), dtype=np.float64)
+        return values + noise * rng.standard_normal(t.shape) if noise else values
+
+    per_line = max(1, min(settings.bandit_candidates // count, candidates(settings, dim)))
+    return select_line(realisation, lines, per_line, rng, avoid=busy)
+
+
+def acquisition_function(
+    settings: BoidsSettings,
+    posterior: Posterior,
+    draw: Path,
+    centre: FloatArray,
+    best: float,
+    rng: np.random.Generator,
+) -> Acquisition:
+    """Return alpha; `best` is the lowest (standardised) value so far, `draw` the bandit's function."""
+    if settings.acquisition == "ts-pathwise":
+        return draw
+    dtype = _search_dtype(settings)
+    predict = posterior.predictor(dtype, centre)
+    if settings.acquisition == "ts":
+        # One normal per *row of a batch*, the same in every batch: what the released code does.
+        search = settings.search
+        rows = max(candidates(settings, posterior.inputs.shape[1]), search.offspring or search.population)
+        normals = rng.standard_normal(rows).astype(dtype)
+        noise = posterior.hyper.noise_variance if settings.ts_noise else 0.0
+        return lambda z: acquisition.marginal_draw(*predict(z), normals, noise)
+    if settings.acquisition == "ei":
+        return lambda z: acquisition.negative_ei(*predict(z), best)
+    if settings.acquisition == "logei":
+        return lambda z: acquisition.negative_log_ei(*predict(z), best)
+    return lambda z: acquisition.negative_ucb(*predict(z), settings.ucb_beta)
+
+
+def optimise_on_line(
+    settings: BoidsSettings,
+    alpha: Acquisition,
+    lines: Lines,
+    i: int,
+    swarm: Swarm,
+    bin_sizes: IntArray,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """LINE-OPT: return the point of least alpha on the front of (alpha, |z - g|, |z - p_i|), started on line i."""
+    dim = lines.origins.shape[1]
+    count, dtype = candidates(settings, dim), _search_dtype(settings)
+    if settings.line_optimisation:
+        start = lines.sample(i, count, rng)
+        # A coordinate of the subspace stands for as many input coordinates as its bin holds.
+        weights = np.sqrt(bin_sizes) if settings.distances == "input" else np.ones(dim)
+        targets = np.stack([swarm.leader, swarm.best_positions[i]]).astype(dtype)
+        objectives = _with_distances(alpha, targets, weights.astype(dtype))
+    else:
+        start = rng.uniform(-1.0, 1.0, (count, dim))
+        objectives = _alone(alpha)
+    front = settings.search.minimise(objectives, start.astype(dtype), rng)
+    chosen = front.points[int(np.argmin(front.values[:, 0]))]
+    return np.asarray(np.clip(chosen, -1.0, 1.0), dtype=np.float64)
+
+
+def candidates(settings: BoidsSettings, dim: int) -> int:
+    """Return how many points of the line the search starts from."""
+    return min(settings.candidates_per_dim * dim, settings.max_candidates)
+
+
+def _with_distances(alpha: Acquisition, targets: NDArray[Any], weights: NDArray[Any]) -> Acquisition:
+    """Return z -> (alpha, weighted distances to the targets), shape (q, 1 + targets)."""
+
+    def objectives(z: NDArray[Any]) -> NDArray[Any]:
+        values = np.empty((len(z), 1 + len(targets)), dtype=z.dtype)
+        values[:, 0] = alpha(z)
+        for k, target in enumerate(targets, start=1):
+            offset = (z - target) * weights
+            values[:, k] = np.sqrt(np.einsum("ij,ij->i", offset, offset))
+        return values
+
+    return objectives
+
+
+def _alone(alpha: Acquisition) -> Acquisition:
+    """Return z -> (alpha,), shape (q, 1)."""
+    return lambda z: alpha(z)[:, None]
+
+
+def _thompson_dtype(settings: BoidsSettings) -> type[np.floating[Any]]:
+    return np.float32 if settings.search_precision == "single" else np.float64
+
+
+def _search_dtype(settings: BoidsSettings) -> type[np.floating[Any]]:
+    """Improvements and confidence bounds compare variances near zero, which single precision does not resolve."""
+    return _thompson_dtype(settings) if settings.acquisition.startswith("ts") else np.float64

@@ -1,0 +1,130 @@
+"""The settings of BOIDS, each with its default and where that comes from, and the two published versions.
+
+Ngo, Ha, Chan & Zhang (BOIDS), AAAI 2025. "paper" is the text, "released code" what the authors' program computes,
+"ours" a choice of this package. docs/deviations.md tells the whole story.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
+
+from boids.algorithms.settings import check_settings, setting
+from boids.blocks.design import DesignName
+from boids.blocks.nsga2 import NSGA2
+from boids.blocks.scaling import Centre
+from boids.errors import MethodError
+from boids.gp.model import Surrogate
+from boids.gp.training import TrainingName
+
+
+@dataclass(frozen=True)
+class BoidsSettings:
+    """What can be set; `Boids` adds what happens."""
+
+    #: Named versions: class methods that take settings as keyword arguments.
+    presets: ClassVar[tuple[str, ...]] = ("paper", "released")
+
+    # Incumbent-guided lines
+    particles: int = setting(20, "paper: m = 20", least=1)
+    inertia: float = setting(0.729, "paper: w = 0.729", least=0)
+    cognitive: float = setting(2.05 * 0.729, "paper: c1 = 2.05 w", least=0)
+    social: float = setting(2.05 * 0.729, "paper: c2 = 2.05 w", least=0)
+    n_init: int = setting(20, "released code; the paper does not say", least=1)
+    design: DesignName = setting("latin-hypercube", "released code")
+    first_particles: Literal["design", "random"] = setting(
+        "design", "released code: all of the design, the best always among them; paper: m random ones"
+    )
+    initial_velocity: Literal["uniform", "zero"] = setting("uniform", "released code: U[-1, 1]^d")
+    zero_direction: Literal["positive", "symmetric"] = setting(
+        "positive", "released code: a particle that stands still gets U[0, 1]^d"
+    )
+    line_extent: Literal["chord", "ray"] = setting("chord", "released code: both sides of the particle")
+    incumbents: Literal["run", "all"] = setting("run", "released code: g of the current run; paper: of all data")
+    # Line selection
+    bandit_candidates: int = setting(5000, "released code: at most this many over all lines", least=1)
+    # Line optimisation
+    acquisition: Literal["ts", "ts-pathwise", "ei", "logei", "ucb"] = setting(
+        "ts", "paper: Thompson sampling; released code: marginal, with noise fixed per row"
+    )
+    ts_noise: bool = setting(True, "released code: draws include the observation noise; paper: they do not")
+    ucb_beta: float = setting(3.0, "released code: mean + √3 std", least=0)
+    path_features: int = setting(1024, "ours: random features of a posterior draw", least=1)
+    candidates_per_dim: int = setting(100, "released code: min(100 d, 5000) starting points on the line", least=1)
+    max_candidates: int = setting(5000, "released code", least=1)
+    distances: Literal["subspace", "input"] = setting(
+        "subspace", "released code: |z - g| in the subspace; paper: in the input space"
+    )
+    search: NSGA2 = setting(NSGA2(), "paper: NSGA-II, population 100, 100 generations, pymoo's operators")
+    search_precision: Literal["single", "double"] = setting(
+        "single", "ours: Thompson values need no more; EI, LogEI and UCB always use double"
+    )
+    # Nested subspaces
+    new_bins: int = setting(3, "paper: b = 3", least=1)
+    initial_dim: int | None = setting(None, "BAxUS: the d_0 whose splits end closest to D; a number fixes it", least=1)
+    budget_until_input_dim: int | None = setting(None, "released code: the whole budget; paper: 1000", least=1)
+    failure_tolerance: Literal["released", "baxus"] = setting(
+        "released", "released code: 1 in every subspace (a sign error); paper: the formula of BAxUS"
+    )
+    counters: Literal["reached", "exceeded"] = setting(
+        "reached", "released code: K changes when a counter reaches its tolerance; paper: when it exceeds it"
+    )
+    success_threshold: float = setting(
+        1e-3, "released code: better by more than 0.1 % of |best|; paper: better at all", least=0
+    )
+    success_tolerance: int = setting(3, "paper: tau_succ = 3", least=1)
+    termination_initial: int = setting(1, "paper: K_init = 1", least=0)
+    termination_min: int = setting(0, "paper: K_min = 0", least=0)
+    termination_max: int = setting(7, "paper: K_max = 7", least=0)
+    # Surrogate
+    surrogate: Surrogate = setting(
+        Surrogate.regularised(), "ours: the paper's Matérn-5/2 ARD, with priors on length scales and noise; paper: none"
+    )
+    training: TrainingName = setting(
+        "warm", "ours: warm-started L-BFGS-B; released code: 50 configurations, 5 × 50 steps of Adam"
+    )
+    refit_fraction: float = setting(0.02, "ours: refit when the data have grown by this share (warm training)", least=0)
+    standardise: Centre = setting("mean", "released code; BAxUS: median")
+    flat_spread: float = setting(0.0, "ours: judged by rounding error; released code: 1e-6", least=0)
+    # Ablations of the paper's section 5.4
+    guided_lines: bool = setting(True, "ablation: False draws directions from U[-2, 2]^d")
+    line_selection: bool = setting(True, "ablation: False picks a line at random")
+    line_optimisation: bool = setting(True, "ablation: False minimises alpha alone, started all over the box")
+    embedding: bool = setting(True, "ablation: False works in the input space from the start")
+
+    @classmethod
+    def paper(cls, **changes: Any) -> Self:
+        """The algorithm as the paper writes it."""
+        published: dict[str, Any] = {
+            "failure_tolerance": "baxus",
+            "budget_until_input_dim": 1000,
+            "counters": "exceeded",
+            "success_threshold": 0.0,
+            "acquisition": "ts-pathwise",
+            "ts_noise": False,
+            "training": "multistart",
+            "incumbents": "all",
+            "first_particles": "random",
+            "distances": "input",
+            "surrogate": Surrogate(),
+        }
+        return cls(**{**published, **changes})
+
+    @classmethod
+    def released(cls, **changes: Any) -> Self:
+        """The algorithm as the released code computes it, without its crashes."""
+        published: dict[str, Any] = {
+            "training": "released",
+            "surrogate": Surrogate(),
+            "flat_spread": 1e-6,
+            "search_precision": "double",
+        }
+        return cls(**{**published, **changes})
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        if not self.termination_min <= self.termination_initial <= self.termination_max:
+            raise MethodError(
+                "termination_min ≤ termination_initial ≤ termination_max must hold; got "
+                f"{self.termination_min}, {self.termination_initial}, {self.termination_max}."
+            )
