@@ -40,7 +40,7 @@ _SENTENCES = {
     StopReason.TIMEOUT: "The time limit was reached.",
     StopReason.STAGNATION: "The best value has not improved for as many evaluations as `patience` allows.",
     StopReason.CALLBACK: "The callback stopped the run.",
-    StopReason.INTERRUPTED: "The run was interrupted from the keyboard.",
+    StopReason.INTERRUPTED: "The run was interrupted.",
 }
 
 

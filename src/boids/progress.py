@@ -5,23 +5,56 @@ from __future__ import annotations
 import sys
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, TextIO, final
+from dataclasses import dataclass
+from typing import Any, TextIO, final
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
 
 from boids.optimizer import Optimizer
 from boids.records import Trial
-
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-    from rich.text import Text
 
 #: The pace is measured over so many evaluations: the cost of a model-based proposal changes during a run.
 _WINDOW = 20
 _REFRESHES_PER_SECOND = 4
 _WIDEST_BAR, _NARROWEST_BAR = 30, 5
+_GAP = "  "
 
 Clock = Callable[[], float]
+
+
+@final
+@dataclass(frozen=True)
+class Standing:
+    """What is shown of a run; taken between evaluations, for the live line is drawn by another thread."""
+
+    told: int
+    budget: int
+    best: float | None
+    failed: int
+    info: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, optimizer: Optimizer, trial: Trial | None = None) -> Standing:
+        """Return where an optimizer stands after a trial."""
+        best = None if optimizer.best is None else optimizer.best.value
+        info = {} if trial is None else trial.info
+        return cls(optimizer.n_told, optimizer.budget, best, optimizer.n_failed, info)
+
+    @property
+    def tenths(self) -> int:
+        """How many tenths of the budget are used."""
+        return 10 * self.told // self.budget
+
+    @property
+    def count(self) -> str:
+        """For example "  7/300", as wide as it will ever be."""
+        return f"{self.told:>{len(str(self.budget))}}/{self.budget}"
 
 
 @final
@@ -48,35 +81,31 @@ class Progress:
         stream: TextIO | None = None,
         clock: Clock = time.monotonic,
     ) -> None:
-        self._optimizer = optimizer
+        self._standing = None if optimizer is None else Standing.of(optimizer)
         self._title = title
         self._stream = sys.stderr if stream is None else stream
-        self._pace = Pace(clock, 0 if optimizer is None else optimizer.n_told)
-        self._trial: Trial | None = None
-        self._tenths = 0 if optimizer is None else _tenths(optimizer)
-        self._closing = ExitStack()
+        self._pace = Pace(clock, 0 if self._standing is None else self._standing.told)
         self._console: Console | None = None
+        self._closing = ExitStack()
+        self._is_read = True
 
     def __enter__(self) -> Progress:
         # FORCE_COLOR makes rich take a file for a terminal: right for colours, wrong for a line that redraws itself.
-        if self._stream.isatty():
-            from rich.console import Console
-            from rich.live import Live
-
-            console = Console(file=self._stream)
-            if not console.is_dumb_terminal:
-                self._console = console
-                live = Live(
-                    console=console,
-                    get_renderable=self._line,
-                    refresh_per_second=_REFRESHES_PER_SECOND,
-                    transient=True,
-                    # What the objective prints goes above the line, unless it was sent to a file.
-                    redirect_stdout=sys.stdout.isatty(),
-                )
-                self._closing.enter_context(live)
-        if self._console is None and self._title:
-            self._write(self._title)
+        console = Console(file=self._stream) if self._stream.isatty() else None
+        if console is None or console.is_dumb_terminal:
+            if self._title:
+                self._write(self._title)
+            return self
+        self._console = console
+        live = Live(
+            console=console,
+            get_renderable=self._live,
+            refresh_per_second=_REFRESHES_PER_SECOND,
+            transient=True,
+            # What the objective prints goes above the line, unless it was sent to a file.
+            redirect_stdout=sys.stdout.isatty(),
+        )
+        self._closing.enter_context(live)
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -85,63 +114,55 @@ class Progress:
 
     def update(self, optimizer: Optimizer, trial: Trial) -> None:
         """Take note of an evaluation; a callback for `boids.drive.run`."""
-        self._optimizer, self._trial = optimizer, trial
-        self._pace.note(optimizer.n_told)
-        if self._console is None and _tenths(optimizer) > self._tenths:
-            self._tenths = _tenths(optimizer)
-            self._write(f"{_count(optimizer)}  {'  '.join(text for text, _ in self._facts(optimizer))}")
+        former, self._standing = self._standing, Standing.of(optimizer, trial)
+        self._pace.note(self._standing.told)
+        if self._console is None and self._standing.tenths > (0 if former is None else former.tenths):
+            facts = self._facts(self._standing)
+            self._write(f"{self._standing.count}{_GAP}{_GAP.join(text for text, _ in facts)}")
 
     def _write(self, line: str) -> None:
+        if not self._is_read:
+            return
         try:
             print(line, file=self._stream, flush=True)
         except OSError:  # nobody reads it any more, which is no reason to end the run
-            self._tenths = 10
+            self._is_read = False
 
-    def _line(self) -> RenderableType:
+    def _live(self) -> RenderableType:
         """Return the live line, as wide as the terminal allows."""
-        from rich.console import Group
-        from rich.progress_bar import ProgressBar
-        from rich.table import Table
-        from rich.text import Text
-
-        optimizer = self._optimizer
-        if optimizer is None or self._console is None:
+        standing = self._standing
+        if standing is None or self._console is None:
             return Text("")
-        facts = Text("  ", no_wrap=True, overflow="ellipsis").join(
-            [Text(text, style) for text, style in self._facts(optimizer)]
-        )
-        count = Text(_count(optimizer))
-        room = self._console.width - len(count) - len(facts) - 5
-        cells: list[ProgressBar | Text] = [count, facts]
+        width, facts = self._console.width - 1, self._facts(standing)
+        while len(facts) > 1 and _length(facts) + len(standing.count) + 2 > width:
+            facts.pop()  # the least important is the last
+        text = Text(_GAP, no_wrap=True, overflow="ellipsis").join([Text(fact, style) for fact, style in facts])
+        line: RenderableType = Text(f"{standing.count} ", no_wrap=True, overflow="ellipsis").append_text(text)
+        room = width - len(standing.count) - _length(facts) - 3
         if room >= _NARROWEST_BAR:
             bar = ProgressBar(
-                total=optimizer.budget,
-                completed=optimizer.n_told,
+                total=standing.budget,
+                completed=standing.told,
                 width=min(room, _WIDEST_BAR),
                 complete_style="green",
                 finished_style="green",
             )
-            cells.insert(1, bar)
-        line = Table.grid(padding=(0, 1))
-        for _ in cells:
-            line.add_column(no_wrap=True)
-        line.add_row(*cells)
+            line = Table.grid(padding=(0, 1))
+            line.add_row(standing.count, bar, text)
         return Group(Text(self._title, "bold", no_wrap=True, overflow="ellipsis"), line) if self._title else line
 
-    def _facts(self, optimizer: Optimizer) -> list[tuple[str, str]]:
-        """Return what is worth knowing, as (text, style)."""
-        facts = []
-        if optimizer.best is not None and optimizer.best.value is not None:
-            facts.append((f"best {optimizer.best.value:.6g}", "bold"))
-        info: Any = {} if self._trial is None else self._trial.info
+    def _facts(self, standing: Standing) -> list[tuple[str, str]]:
+        """Return what is worth knowing, as (text, style), the most important first."""
+        facts = [] if standing.best is None else [(f"best {standing.best:.6g}", "bold")]
+        info = standing.info
         facts += [(f"{label} {info[key]}", "") for label, key in (("d", "dim"), ("K", "K")) if key in info]
-        if optimizer.n_failed:
-            facts.append((f"{optimizer.n_failed} failed", "red"))
-        seconds = self._pace.seconds
+        if standing.failed:
+            facts.append((f"{standing.failed} failed", "red"))
+        seconds, waiting = self._pace.seconds, standing.budget - standing.told
         if seconds is not None:
             facts.append((f"{short_time(seconds)} each", "dim"))
-            waiting = optimizer.budget - optimizer.n_told
-            facts.append((f"{clock_time(self._pace.left(waiting))} left", "dim"))
+            if waiting:
+                facts.append((f"{clock_time(self._pace.left(waiting))} left", "dim"))
         return facts or [("starting", "dim")]
 
 
@@ -190,10 +211,5 @@ def _three_figures(number: float) -> str:
     return f"{number:.{decimals}f}"
 
 
-def _tenths(optimizer: Optimizer) -> int:
-    return 10 * optimizer.n_told // optimizer.budget
-
-
-def _count(optimizer: Optimizer) -> str:
-    """Return "  7/300", as wide as it will ever be."""
-    return f"{optimizer.n_told:>{len(str(optimizer.budget))}}/{optimizer.budget}"
+def _length(facts: list[tuple[str, str]]) -> int:
+    return sum(len(text) for text, _ in facts) + len(_GAP) * (len(facts) - 1)

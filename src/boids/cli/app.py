@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import click
 
@@ -37,23 +38,23 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
-def _number(context: click.Context, option: click.Parameter, value: float | None) -> float | None:
-    """Let only finite numbers pass."""
-    if value is not None and not math.isfinite(value):
-        raise click.BadParameter(f"{value} is not a finite number.", context, option)
-    return value
+def _must_be(words: str, test: Callable[[Any], bool]) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """Return a click callback that lets only certain numbers pass."""
+
+    def check(context: click.Context, option: click.Parameter, value: Any) -> Any:
+        if value is not None and not test(value):
+            raise click.BadParameter(f"{value} is not {words}.", context, option)
+        return value
+
+    return check
 
 
-def _positive(context: click.Context, option: click.Parameter, value: float | None) -> float | None:
-    """Let only finite positive numbers pass."""
-    if value is not None and value <= 0:
-        raise click.BadParameter(f"{value:g} is not a positive number.", context, option)
-    return _number(context, option, value)
-
-
+finite = _must_be("a finite number", math.isfinite)
+positive = _must_be("a positive number", lambda value: 0 < value < math.inf)
+at_least_0 = _must_be("at least 0", lambda value: value >= 0)
+at_least_1 = _must_be("at least 1", lambda value: value >= 1)
 json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON, and nothing else, to stdout.")
 quiet_option = click.option("--quiet", is_flag=True, help="Show no progress.")
-at_least_one = click.IntRange(min=1)
 
 
 @click.group(
@@ -72,27 +73,41 @@ def cli(context: click.Context) -> None:
 
 @cli.command()
 @click.argument("target", metavar="TARGET")
-@click.option("--dim", type=at_least_one, metavar="N", help="Number of coordinates [default: the problem's].")
-@click.option("--budget", type=at_least_one, default=300, show_default=True, metavar="N", help="Evaluations to make.")
-@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Makes the run reproducible [default: drawn].")
-@click.option("--method", default="boids", show_default=True, metavar="NAME", help="See `boids methods`.")
 @click.option(
-    "--low", type=float, callback=_number, metavar="X", help="Lower bound of every coordinate of module:function."
+    "--dim", type=int, callback=at_least_1, metavar="N", help="Number of coordinates [default: the problem's]."
 )
 @click.option(
-    "--high", type=float, callback=_number, metavar="X", help="Upper bound of every coordinate of module:function."
+    "--budget", type=int, callback=at_least_1, default=300, show_default=True, metavar="N", help="Evaluations to make."
+)
+@click.option("--seed", type=int, callback=at_least_0, metavar="N", help="Makes the run reproducible [default: drawn].")
+@click.option("--method", default="boids", show_default=True, metavar="NAME", help="See `boids methods`.")
+@click.option(
+    "--low", type=float, callback=finite, metavar="X", help="Lower bound of every coordinate of module:function."
+)
+@click.option(
+    "--high", type=float, callback=finite, metavar="X", help="Upper bound of every coordinate of module:function."
 )
 @click.option(
     "--set", "pairs", multiple=True, metavar="KEY=VALUE", help="A setting of the method, see `boids methods NAME`."
 )
 @click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="An option of the problem; or its seed.")
 @click.option(
-    "--timeout", type=float, callback=_positive, metavar="SECONDS", help="Begin no evaluation after this time."
+    "--timeout", type=float, callback=positive, metavar="SECONDS", help="Begin no evaluation after this time."
 )
-@click.option("--target", "goal", type=float, callback=_number, metavar="VALUE", help="Stop at a value as low as this.")
-@click.option("--patience", type=at_least_one, metavar="N", help="Stop after N evaluations without improvement.")
+@click.option("--target", "goal", type=float, callback=finite, metavar="VALUE", help="Stop at a value as low as this.")
+@click.option(
+    "--patience", type=int, callback=at_least_1, metavar="N", help="Stop after N evaluations without improvement."
+)
 @click.option("--vectorized", is_flag=True, help="The function takes a (q, D) matrix and returns q values.")
-@click.option("--batch", type=at_least_one, default=1, metavar="N", help="Rows per call after the initial design.")
+@click.option(
+    "--batch",
+    show_default=True,
+    type=int,
+    callback=at_least_1,
+    default=1,
+    metavar="N",
+    help="Rows per call after the initial design.",
+)
 @click.option("--save", metavar="FILE", help="Where to save the run [default: boids-runs/ID.npz].")
 @click.option("--no-store", is_flag=True, help="Do not save the run.")
 @json_option
@@ -195,7 +210,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = cli.main(args=arguments, prog_name="boids", standalone_mode=False)
     except click.UsageError as error:
         command = "boids" if error.ctx is None else error.ctx.command_path
-        return _complain(f"{error.format_message()} See `{command} --help`.")
+        return _complain(f"{error.format_message().rstrip('.')}; see `{command} --help`.")
     except click.ClickException as error:
         return _complain(error.format_message())
     except (click.Abort, KeyboardInterrupt):

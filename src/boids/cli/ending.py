@@ -201,7 +201,7 @@ def _shown(x: Any) -> str:
     if isinstance(x, Mapping):
         items = [f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={value}" for name, value in x.items()]
     else:
-        items = [f"{value:.5g}" for value in x]
+        items = [f"{value:.4g}" for value in x]
     more = f", … {len(items) - _COORDINATES} more" if len(items) > _COORDINATES else ""
     return f"[{', '.join(items[:_COORDINATES])}{more}]"
 

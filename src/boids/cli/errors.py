@@ -13,9 +13,11 @@ class InputError(BoidsError, ValueError):
 
 
 def did_you_mean(wrong: str, known: Iterable[str], otherwise: str) -> str:
-    """Return a question that names the known words closest to a wrong one, or `otherwise` if none is close."""
+    """Return a question that names the known word closest to a wrong one, or `otherwise` if none is close."""
     words = sorted(known)
     # Whoever writes "generations" means "search.generations".
     close = [word for word in words if word.rpartition(".")[2] == wrong]
-    close = close or get_close_matches(wrong.lower(), words, n=3, cutoff=0.6)
+    if not close:
+        by_lower = {word.lower(): word for word in words}
+        close = [by_lower[word] for word in get_close_matches(wrong.lower(), by_lower, n=1, cutoff=0.6)]
     return f"did you mean {' or '.join(map(repr, close))}?" if close else otherwise

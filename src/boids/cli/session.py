@@ -8,7 +8,7 @@ import secrets
 import sys
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
@@ -113,18 +113,16 @@ def resume(path: str, output: Output) -> int:
         done = None if record.status == _RUNNING else StopReason(record.status)
     except (StoreError, ValueError) as error:
         raise StoreError(f"The snapshot {shown} cannot be resumed: {error}") from error
-    saver = Saver(optimizer, Path(path), record)
     if done in _FINAL:
         if not output.quiet:
             note(f"The run {record.id} is finished; there is nothing left to do.")
-        return _tell(
-            Ending(record.id, record.target.name, Result.of(optimizer, done), optimizer, path, final=True), output
-        )
+        end = Ending(record.id, record.target.name, Result.of(optimizer, done), optimizer, saved=path, final=True)
+        return _tell(end, output)
     with ending.nothing_but_json(output.as_json):
         objective = record.target.load()
     if objective.space != optimizer.space:
         raise StoreError(f"The snapshot {shown} cannot be resumed: {record.target.name!r} has other bounds by now.")
-    return _carry_out(optimizer, objective, saver, output)
+    return _carry_out(optimizer, objective, Saver(optimizer, Path(path), record), output)
 
 
 def _carry_out(optimizer: Optimizer, objective: Objective, saver: Saver, output: Output) -> int:
@@ -155,14 +153,15 @@ def _carry_out(optimizer: Optimizer, objective: Objective, saver: Saver, output:
                     callback=after,
                 )
             except BaseException:  # a mistake in the method; what has been evaluated is worth keeping all the same
-                interrupts.disarm()
-                saver.save(_RUNNING)
+                with suppress(StoreError):
+                    saver.save(_RUNNING)
                 raise
-        interrupts.disarm()
+            finally:
+                interrupts.disarm()
+        problem = None
         try:
             saver.save(reason.value)
-            problem = None
-        except StoreError as error:
+        except StoreError as error:  # the end is told first
             problem = error
     end = Ending(
         id=record.id,
@@ -190,7 +189,7 @@ def _tell(end: Ending, output: Output) -> int:
 def new_id(target: Target, dim: int) -> str:
     """Return a name for a run: unique, in the order of time, and safe as the name of a file."""
     word = re.sub(r"[^A-Za-z0-9_]+", "-", target.name.rpartition(":")[2]).strip("-")[:24]
-    return f"{time.strftime('%Y%m%d-%H%M%S')}-{word}-{dim}-{secrets.token_hex(3)}"
+    return f"{time.strftime('%Y%m%d-%H%M%S')}-{word}-{dim}-{secrets.token_hex(4)}"
 
 
 def _new_path(run_id: str, save: str | None) -> Path:

@@ -86,13 +86,13 @@ def imported(name: str) -> Callable[[Any], Any]:
     module_name, _, path = name.partition(":")
     if not module_name or not all(path.split(".")):
         raise InputError(f"A function of your own is written module:function, got {name!r}.")
-    found = _imported_module(module_name)
+    found, reached = _imported_module(module_name), module_name
     for part in path.split("."):
         if not hasattr(found, part):
             known = [each for each in vars(found) if not each.startswith("_")] if hasattr(found, "__dict__") else []
             hint = did_you_mean(part, known, "check its spelling.")
-            raise InputError(f"{module_name!r} has no {part!r} ({name}); {hint}")
-        found = getattr(found, part)
+            raise InputError(f"{reached!r} has no {part!r}; {hint}")
+        found, reached = getattr(found, part), f"{reached}{':' if reached == module_name else '.'}{part}"
     if not callable(found):
         raise InputError(f"{name!r} must be a function, got {type(found).__name__}.")
     fun: Callable[[Any], Any] = found
