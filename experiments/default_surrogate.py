@@ -22,7 +22,7 @@ from boids.gp.model import Surrogate
 
 RESULTS = Path(__file__).with_suffix(".jsonl")
 BUDGET = 300
-SEEDS = range(5)
+SEEDS = range(3)
 VARIANTS = {"paper": Surrogate(), "regularised": Surrogate.regularised(), "modern": Surrogate.modern()}
 PROBLEMS = {
     "hartmann-500": ("hartmann", 500, {}),

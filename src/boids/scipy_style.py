@@ -28,7 +28,7 @@ def minimize(
     target: float | None = None,
     patience: int | None = None,
     callback: Callback | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> Result:
     """Minimise an expensive function over a box with exactly `budget` evaluations, or fewer if told to stop early.
 
@@ -62,7 +62,7 @@ def minimize(
         Called as ``callback(optimizer, trial)`` after every evaluation. Returning True or raising StopIteration stops
         the run; other exceptions are passed on.
     progress
-        Whether to show a live line with the best value.
+        Whether to show a live line with the best value on standard error; off unless True.
 
     Returns
     -------

@@ -78,7 +78,8 @@ class BoidsSettings:
     termination_max: int = setting(7, "paper: K_max = 7", least=0)
     # Surrogate
     surrogate: Surrogate = setting(
-        Surrogate.regularised(), "ours: the paper's Matérn-5/2 ARD, with priors on length scales and noise; paper: none"
+        Surrogate.regularised(),
+        "ours: the paper's Matérn-5/2 ARD with unit signal variance and priors; paper: free and without priors",
     )
     training: TrainingName = setting(
         "warm", "ours: warm-started L-BFGS-B; released code: 50 configurations, 5 × 50 steps of Adam"

@@ -84,10 +84,14 @@ class Surrogate:
 
     @classmethod
     def regularised(cls) -> Surrogate:
-        """The paper's kernel with priors on length scales and noise, and room for inputs that do not matter."""
+        """The paper's kernel with unit signal variance, priors on length scales and noise, and room for idle inputs.
+
+        A free signal variance shrinks as the data gather around an incumbent, and with it all wish to explore.
+        """
         return cls(
             lengthscale_bounds=(0.05, 1e3),
             noise_bounds=(1e-4, 0.2),
+            signal_variance=1.0,
             lengthscale_prior="dimension-scaled",
             noise_prior="lognormal",
         )
