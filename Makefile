@@ -34,7 +34,7 @@ format: $(VENV)/.installed-test  ## rewrite files in the house format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-test: lint  ## lint, types and the whole test suite
+test: lint  ## lint, types and the test suite (all but the long statistics of test-slow)
 	$(BIN)/pytest -n 2 -m "not slow"
 
 test-slow: $(VENV)/.installed-test  ## the long statistics

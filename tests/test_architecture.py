@@ -26,7 +26,7 @@ LAYERS = [
     ["optimizer"],  # the one mutable object
     ["snapshot", "ledger", "algorithms", "problems", "theory"],  # files, books, methods, and what to try them on
     ["blocks", "gp"],  # the pure pieces: neither knows of the other
-    ["plain", "values", "space", "citations"],  # data, numbers and points
+    ["plain", "values", "space", "settings", "citations"],  # data, numbers and points
     ["records", "errors"],  # the small things that everyone shares
 ]
 # Modules that stand on less than their row allows.

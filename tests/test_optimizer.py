@@ -246,7 +246,7 @@ class TestTell:
         "value",
         [None, "1.0", b"1", 1j, np.complex128(1), np.array([1, 2]), np.array([]), [1.0], (1.0, [0.0]), {}, object(),
          np.array(["a"]), np.array([None]), np.datetime64("2020-01-01")],
-        ids=repr,
+        ids=lambda value: type(value).__name__,
     )  # fmt: skip
     def test_not_a_number_loses_nothing(self, value):
         optimizer = make()

@@ -18,6 +18,10 @@ from boids.values import describe_error, positive_int, real_number
 Callback = Callable[[Optimizer, Trial], Any]
 
 
+#: Rows of a matrix at the most when nobody asked for a number, so that limits and Ctrl-C get their turn.
+MOST_ROWS = 100
+
+
 class StopReason(StrEnum):
     """Why a run ended; the value is the word users see, `sentence` says it in full."""
 
@@ -67,9 +71,10 @@ def run(
         The objective. It gets a point in the user's units and returns a number; see `vectorized`.
     vectorized
         If true, `fun` gets q points at once, as a (q, D) matrix or for a named space as a dict of columns, and
-        returns q numbers. The initial design comes as one matrix, later ones have `batch` rows.
+        returns q numbers.
     batch
-        How many trials to ask for at a time.
+        How many trials to ask for at a time. With `vectorized` and 1, points that do not wait for a value, such as an
+        initial design, come together.
     timeout
         Seconds after which no further evaluation is begun.
     target
@@ -97,7 +102,8 @@ def run(
             if timeout is not None and clock() - begun >= timeout:
                 return StopReason.TIMEOUT
             if not queue:
-                queue = optimizer.ask(max(batch, optimizer.ready) if vectorized else batch)
+                free = min(optimizer.ready, MOST_ROWS) if vectorized and batch == 1 else 1
+                queue = optimizer.ask(max(batch, free))
             group = queue if vectorized else queue[:1]
             queue = queue[len(group) :]
 
@@ -106,8 +112,10 @@ def run(
             for trial in done:
                 improved = not trial.failed and (best is None or _value(trial) < _value(best))
                 best, stale = (trial, 0) if improved else (best, stale + 1)
-            if callback is not None and any(_stops(callback, optimizer, trial) for trial in done):
-                return StopReason.CALLBACK
+            if callback is not None:
+                answers = [_stops(callback, optimizer, trial) for trial in done]  # all of them, also after a yes
+                if any(answers):
+                    return StopReason.CALLBACK
     except KeyboardInterrupt:
         return StopReason.INTERRUPTED
 

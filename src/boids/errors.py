@@ -1,5 +1,7 @@
 """Every exception that boids raises on purpose; one sentence each: expected, got, remedy."""
 
+from collections.abc import Iterable
+
 
 class BoidsError(Exception):
     """Base of all errors that boids raises on purpose."""
@@ -31,3 +33,16 @@ class ProblemError(BoidsError, ValueError):
 
 class TellError(BoidsError, ValueError):
     """`Optimizer.tell` got a value that is not a number, or a trial that is not waiting for one."""
+
+
+def did_you_mean(wrong: str, known: Iterable[str], otherwise: str) -> str:
+    """Return a question that names the known word closest to a wrong one, or `otherwise` if none is close."""
+    from difflib import get_close_matches  # only when something is wrong
+
+    words = sorted(known)
+    # Whoever writes "generations" means "search.generations".
+    close = [word for word in words if word.rpartition(".")[2] == wrong]
+    if not close:
+        by_lower = {word.lower(): word for word in words}
+        close = [by_lower[word] for word in get_close_matches(wrong.lower(), by_lower, n=1, cutoff=0.6)]
+    return f"did you mean {' or '.join(map(repr, close))}?" if close else otherwise

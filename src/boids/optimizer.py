@@ -13,7 +13,6 @@ numbers therefore does not depend on the order in which values come back, and ne
 
 from __future__ import annotations
 
-import difflib
 import math
 import os
 import secrets
@@ -26,7 +25,7 @@ import numpy as np
 
 from boids import plain, snapshot
 from boids.algorithms import ALGORITHMS, Algorithm
-from boids.errors import BudgetExhausted, MethodError, StoreError
+from boids.errors import BudgetExhausted, MethodError, StoreError, did_you_mean
 from boids.ledger import Ledger, SavedLedger, protected
 from boids.records import Outcome, Proposal, Trial
 from boids.space import Space
@@ -289,6 +288,10 @@ class Optimizer:
                 algorithm = _saved_algorithm(run.method, content["settings"], arrays)
             elif algorithm.name != run.method:
                 raise StoreError(f"it was made by the method {run.method!r}, not by {algorithm.name!r}")
+            elif content["settings"] is not None and algorithm != _saved_algorithm(
+                run.method, content["settings"], arrays
+            ):
+                raise StoreError(f"it was made by {run.method!r} with other settings; load it without method=")
             space = Space.from_manifest(run.space)
             optimizer = cls(space, budget=run.budget, method=algorithm, seed=run.seed)
             optimizer._state = plain.decode(content["state"], algorithm.State, arrays, "state")
@@ -343,8 +346,7 @@ def _find_algorithm(method: Any) -> Algorithm[Any]:
         if method in ALGORITHMS:
             algorithm: Algorithm[Any] = ALGORITHMS[method]()
             return algorithm
-        close = difflib.get_close_matches(method.lower(), ALGORITHMS, n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(map(repr, close))}?" if close else "see the list."
+        hint = did_you_mean(method, ALGORITHMS, "see the list.")
         raise MethodError(f"There is no method {method!r}; {hint} Methods: {', '.join(sorted(ALGORITHMS))}.")
     if isinstance(method, type):
         raise MethodError(

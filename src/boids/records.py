@@ -35,6 +35,9 @@ class _Failed:
     def __repr__(self) -> str:
         return "boids.FAILED"
 
+    def __reduce__(self) -> str:
+        return "FAILED"  # the one object also after a trip to a worker process and back
+
 
 #: Pass as the value of `Optimizer.tell` to say that the evaluation failed.
 FAILED = _Failed()

@@ -294,7 +294,13 @@ def _box(definition: Any) -> Any:
     if isinstance(definition, tuple(_PARAMETERS.values())):
         return definition
     if hasattr(definition, "lb") and hasattr(definition, "ub"):  # a scipy.optimize.Bounds; saves importing it
-        return Float(*np.broadcast_arrays(np.atleast_1d(definition.lb), np.atleast_1d(definition.ub)))
+        try:
+            return Float(*np.broadcast_arrays(np.atleast_1d(definition.lb), np.atleast_1d(definition.ub)))
+        except ValueError as error:
+            if isinstance(error, SpaceError):
+                raise
+            shapes = f"{np.shape(definition.lb)} and {np.shape(definition.ub)}"
+            raise SpaceError(f"Lower and upper bounds must have the same shape, got {shapes}.") from None
     has_order = isinstance(definition, Iterable) and not isinstance(definition, (str, bytes, Set))
     if not has_order or getattr(definition, "ndim", 1) == 0:
         raise SpaceError(f"A space must be {_ACCEPTED}, got {definition!r}.")

@@ -1,4 +1,4 @@
-"""What a user may expect of `method="boids"`, at full search effort; seeds are fixed, so that nothing is left to chance.
+"""What a user may expect of `method="boids"`, at full search effort; with fixed seeds nothing is left to chance.
 
 The quick part runs in `make test`, the rest in `make test-slow` (several minutes).
 """

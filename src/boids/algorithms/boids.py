@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, cast, final
+from typing import Any, ClassVar, TypeVar, cast, final
 
 import numpy as np
 
@@ -38,6 +38,8 @@ from boids.gp.posterior import Posterior
 from boids.gp.training import train
 from boids.records import FloatArray, History, IntArray, Outcome, Proposal
 
+T = TypeVar("T")
+
 #: The `line` of a proposal that belongs to the initial design.
 DESIGN = -1
 
@@ -49,11 +51,12 @@ class BoidsState:
 
     input_dim: int
     budget: int
+    initial_dim: int
+    splits: int
     asked: int
     epoch: int  # restarts so far
     embedding: Embedding
-    initial_dim: int
-    splits: int
+    design_size: int
     queue: FloatArray  # design points not handed out yet (k, d)
     rows: IntArray  # rows of the history that belong to the current run (n,)
     swarm: Swarm | None
@@ -86,23 +89,17 @@ class Boids(BoidsSettings):
             splits = schedule.splits_from(start, dim, self.new_bins)
         else:
             start, splits = schedule.initial_dimension(dim, self.new_bins)
-        blank = BoidsState(
+        embedding = Embedding.random(dim, start, rng)
+        return BoidsState(
             input_dim=dim,
             budget=budget,
-            asked=0,
-            epoch=-1,
-            embedding=Embedding.random(dim, start, rng),
             initial_dim=start,
             splits=splits,
-            queue=np.empty((0, start)),
-            rows=np.empty(0, dtype=np.int64),
-            swarm=None,
-            moves=np.empty(0, dtype=np.int64),
-            patience=Patience.fresh(self.rules),
-            hyper=None,
-            fitted_at=0,
+            asked=0,
+            epoch=0,
+            embedding=embedding,
+            **self._fresh_run(embedding, budget, rng),
         )
-        return self._begin_run(blank, rng)
 
     def ready(self, state: BoidsState) -> int:
         """The rest of the initial design can be evaluated at once."""
@@ -123,7 +120,7 @@ class Boids(BoidsSettings):
         watch = Stopwatch()
         points, values = state.data(history)
         if state.swarm is None:
-            swarm = self._first_swarm(points, values, rng)
+            swarm = self._first_swarm(points, values, missing=max(0, state.design_size - len(points)), rng=rng)
             state = replace(state, swarm=swarm, moves=np.zeros(len(swarm), dtype=np.int64))
         with watch.phase("fit"):
             targets = standardise(values, self.standardise, self.flat_spread)
@@ -168,6 +165,8 @@ class Boids(BoidsSettings):
             moves = state.moves.copy()
             moves[line] += 1
             state = replace(state, swarm=state.swarm.move(line, z, outcome.value), moves=moves)
+        if proposal.memo["dim"] != state.embedding.dim:
+            return state  # proposed in a coarser subspace: it says nothing about how this one fares
         patience = state.patience.update(self._improved(earlier, outcome), self.tolerance(state), self.rules)
         state = replace(state, patience=patience)
         if not patience.exhausted(self.rules):
@@ -193,15 +192,15 @@ class Boids(BoidsSettings):
 
     # ------------------------------------------------------------------------------------- the swarm and its lines
 
-    def _first_swarm(self, points: FloatArray, values: FloatArray, rng: np.random.Generator) -> Swarm:
-        """Choose the first particles among the evaluated design."""
+    def _first_swarm(self, points: FloatArray, values: FloatArray, missing: int, rng: np.random.Generator) -> Swarm:
+        """Choose the first particles among the evaluated design, of which `missing` points are yet to come."""
         order = rng.permutation(len(points))
         if self.first_particles == "design" and len(order) > self.particles and not np.isnan(values).all():
             best = int(np.nanargmin(values))
             order = np.concatenate([[best], order[order != best]])
-        # With fewer points than particles several particles start at one point, with velocities of their own;
-        # but a restart with too few evaluations left gets a smaller swarm instead.
-        wanted = self.particles if len(points) >= self.n_init else min(self.particles, len(points))
+        # With fewer points than particles several particles start at one point, with velocities of their own; places
+        # are kept for design points that are still being evaluated.
+        wanted = max(min(self.particles, len(points)), self.particles - missing)
         chosen = np.resize(order, wanted)
         return Swarm.at(points[chosen], values[chosen], self._initial_velocity((wanted, points.shape[1]), rng))
 
@@ -209,15 +208,17 @@ class Boids(BoidsSettings):
         return np.zeros(shape) if self.initial_velocity == "zero" else rng.uniform(-1.0, 1.0, shape)
 
     def _join(self, state: BoidsState, z: FloatArray, outcome: Outcome, rng: np.random.Generator) -> BoidsState:
-        """Take a design point that came back after the swarm had formed into the swarm, if there is room."""
-        if state.swarm is None or len(state.swarm) >= self.particles:
+        """Take in a design point; after the swarm has formed it becomes a particle, or at least leads if it is best."""
+        if state.swarm is None:
             return state
+        if len(state.swarm) >= self.particles:
+            return replace(state, swarm=state.swarm.follow(z, outcome.value))
         swarm = state.swarm.join(z, outcome.value, self._initial_velocity(z.shape, rng))
         return replace(state, swarm=swarm, moves=np.append(state.moves, 0))
 
     def _led(self, state: BoidsState, history: History) -> Swarm:
         """Return the swarm with its leader taken from all data if so configured (paper), else from the run."""
-        swarm = _formed(state)
+        swarm = _formed(state.swarm)
         if self.incumbents == "run" or np.isnan(history.values).all():
             return swarm
         # After a restart the subspace is the input space, so that older points have a place in it.
@@ -248,8 +249,7 @@ class Boids(BoidsSettings):
         )
         if hyper is not None:
             state = replace(state, fitted_at=len(points), hyper=hyper)
-        hyper = state.hyper or self.surrogate.default_start(points.shape[1])
-        return state, Posterior.condition(self.surrogate, hyper, points, targets)
+        return state, Posterior.condition(self.surrogate, _formed(state.hyper), points, targets)
 
     # ------------------------------------------------------------------------------------------ nested subspaces
 
@@ -286,7 +286,7 @@ class Boids(BoidsSettings):
 
     def _split(self, state: BoidsState, rng: np.random.Generator) -> BoidsState:
         """Go on in a finer subspace; all data and the whole swarm come along."""
-        hyper = state.hyper or self.surrogate.default_start(state.embedding.dim)
+        hyper = _formed(state.hyper)
         embedding, parent = state.embedding.split(hyper.lengthscales, self.new_bins, rng)
         # A coordinate that becomes k copies needs √k times its length scale for the same correlations.
         copies = np.bincount(parent, minlength=state.embedding.dim)
@@ -294,7 +294,7 @@ class Boids(BoidsSettings):
         return replace(
             state,
             embedding=embedding,
-            swarm=_formed(state).reindex(parent),
+            swarm=_formed(state.swarm).reindex(parent),
             patience=Patience.fresh(self.rules),
             hyper=self.surrogate.clipped(carried),
             fitted_at=0,
@@ -302,28 +302,29 @@ class Boids(BoidsSettings):
 
     def _restart(self, state: BoidsState, rng: np.random.Generator) -> BoidsState:
         """Begin again in the input space; the history stays, this run starts without data."""
-        return self._begin_run(replace(state, embedding=Embedding.identity(state.input_dim)), rng)
+        embedding = Embedding.identity(state.input_dim)
+        fresh = self._fresh_run(embedding, state.budget - state.asked, rng)
+        return replace(state, epoch=state.epoch + 1, embedding=embedding, **fresh)
 
-    def _begin_run(self, state: BoidsState, rng: np.random.Generator) -> BoidsState:
-        """Queue an initial design in the present embedding and forget everything else of an earlier run."""
-        count = min(self.n_init, state.budget - state.asked)
-        return replace(
-            state,
-            epoch=state.epoch + 1,
-            queue=DESIGNS[self.design](count, state.embedding.dim, rng),
-            rows=np.empty(0, dtype=np.int64),
-            swarm=None,
-            moves=np.empty(0, dtype=np.int64),
-            patience=Patience.fresh(self.rules),
-            hyper=None,
-            fitted_at=0,
-        )
+    def _fresh_run(self, embedding: Embedding, remaining: int, rng: np.random.Generator) -> dict[str, Any]:
+        """Return the fields of a state whose run has only an initial design to begin with."""
+        count = min(self.n_init, remaining)
+        return {
+            "design_size": count,
+            "queue": DESIGNS[self.design](count, embedding.dim, rng),
+            "rows": np.empty(0, dtype=np.int64),
+            "swarm": None,
+            "moves": np.empty(0, dtype=np.int64),
+            "patience": Patience.fresh(self.rules),
+            "hyper": None,
+            "fitted_at": 0,
+        }
 
     def _proposal(self, state: BoidsState, z: FloatArray, line: int, **info: float) -> Proposal:
         facts = {"dim": state.embedding.dim, "K": state.patience.factor, "restarts": state.epoch}
         return Proposal(
             unit=state.embedding.lift(z),
-            memo={"line": line, "epoch": state.epoch},
+            memo={"line": line, "epoch": state.epoch, "dim": state.embedding.dim},
             info={"phase": "design" if line == DESIGN else "line", "line": line, **facts, **info},
         )
 
@@ -332,8 +333,8 @@ def _line_of(proposal: Proposal) -> int:
     return cast(int, proposal.memo["line"])
 
 
-def _formed(state: BoidsState) -> Swarm:
-    """Return the swarm, which exists from the first proposal after the design on."""
-    if state.swarm is None:
+def _formed(part: T | None) -> T:
+    """Return the swarm or the hyper-parameters, which exist from the first proposal after the design on."""
+    if part is None:
         raise MethodError("a line's outcome came back before any line was proposed; tell trials to their optimizer.")
-    return state.swarm
+    return part

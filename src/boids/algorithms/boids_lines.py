@@ -97,15 +97,15 @@ def optimise_on_line(
     dim = lines.origins.shape[1]
     count, dtype = candidates(settings, dim), _search_dtype(settings)
     if settings.line_optimisation:
-        start = lines.sample(i, count, rng)
+        start = lines.sample(i, count, rng, dtype)
         # A coordinate of the subspace stands for as many input coordinates as its bin holds.
         weights = np.sqrt(bin_sizes) if settings.distances == "input" else np.ones(dim)
         targets = np.stack([swarm.leader, swarm.best_positions[i]]).astype(dtype)
         objectives = _with_distances(alpha, targets, weights.astype(dtype))
     else:
-        start = rng.uniform(-1.0, 1.0, (count, dim))
+        start = rng.uniform(-1.0, 1.0, (count, dim)).astype(dtype)
         objectives = _alone(alpha)
-    front = settings.search.minimise(objectives, start.astype(dtype), rng)
+    front = settings.search.minimise(objectives, start, rng)
     chosen = front.points[int(np.argmin(front.values[:, 0]))]
     return np.asarray(np.clip(chosen, -1.0, 1.0), dtype=np.float64)
 
@@ -139,5 +139,6 @@ def _thompson_dtype(settings: BoidsSettings) -> type[np.floating[Any]]:
 
 
 def _search_dtype(settings: BoidsSettings) -> type[np.floating[Any]]:
-    """Improvements and confidence bounds compare variances near zero, which single precision does not resolve."""
-    return _thompson_dtype(settings) if settings.acquisition.startswith("ts") else np.float64
+    """Single precision does not resolve variances near zero: noisy draws and drawn functions can do with it."""
+    forgiving = settings.acquisition == "ts-pathwise" or (settings.acquisition == "ts" and settings.ts_noise)
+    return _thompson_dtype(settings) if forgiving else np.float64

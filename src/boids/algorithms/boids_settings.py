@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
-from boids.algorithms.settings import check_settings, setting
 from boids.blocks.design import DesignName
 from boids.blocks.nsga2 import NSGA2
 from boids.blocks.scaling import Centre
 from boids.errors import MethodError
 from boids.gp.model import Surrogate
 from boids.gp.training import TrainingName
+from boids.settings import check_settings, setting
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class BoidsSettings:
     )
     search: NSGA2 = setting(NSGA2(), "paper: NSGA-II, population 100, 100 generations, pymoo's operators")
     search_precision: Literal["single", "double"] = setting(
-        "single", "ours: Thompson values need no more; EI, LogEI and UCB always use double"
+        "single", "ours: noisy Thompson values need no more; everything else always uses double"
     )
     # Nested subspaces
     new_bins: int = setting(3, "paper: b = 3", least=1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from scipy.stats import qmc
 
+from boids.errors import MethodError
 from boids.records import FloatArray
 
 DesignName = Literal["latin-hypercube", "sobol", "uniform"]
@@ -20,6 +20,10 @@ def latin_hypercube(count: int, dim: int, rng: np.random.Generator) -> FloatArra
 
 def sobol(count: int, dim: int, rng: np.random.Generator) -> FloatArray:
     """Return the first `count` points of a scrambled Sobol sequence."""
+    from scipy.stats import qmc  # half of the time that importing boids would take, and seldom needed
+
+    if dim > qmc.Sobol.MAXDIM:
+        raise MethodError(f"a Sobol design has at most {qmc.Sobol.MAXDIM} dimensions, not {dim}; use another design.")
     # random_base2 keeps SciPy from warning about counts that are no power of two; the surplus is dropped.
     points = qmc.Sobol(dim, rng=rng).random_base2(max(0, int(count - 1).bit_length()))
     return np.asarray(2.0 * points[:count] - 1.0, dtype=np.float64)

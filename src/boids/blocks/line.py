@@ -11,9 +11,10 @@ t       parameter of the point x + t v
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from boids.records import FloatArray
 
@@ -43,10 +44,11 @@ class Lines:
         """Return `count` uniform parameters t on every chord (m, count)."""
         return rng.uniform(self.low[:, None], self.high[:, None], (len(self.low), count))
 
-    def sample(self, i: int, count: int, rng: np.random.Generator) -> FloatArray:
-        """Return `count` uniform points of the chord of line i."""
-        points: FloatArray = np.multiply.outer(rng.uniform(self.low[i], self.high[i], count), self.directions[i])
-        points += self.origins[i]
+    def sample(self, i: int, count: int, rng: np.random.Generator, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+        """Return `count` uniform points of the chord of line i, in the given precision."""
+        t = rng.uniform(self.low[i], self.high[i], count).astype(dtype)
+        points: NDArray[Any] = np.multiply.outer(t, self.directions[i].astype(dtype))
+        points += self.origins[i].astype(dtype)
         # Rounding can put a point outside the cube by one unit in the last place.
         return np.clip(points, -1.0, 1.0, out=points)
 

@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boids.blocks.pareto import crowding_distance, nan_as_worst, non_dominated_ranks
-from boids.errors import MethodError
 from boids.records import FloatArray, IntArray
+from boids.settings import check_settings, setting
 
 Floats: TypeAlias = NDArray[np.floating[Any]]
 Objectives: TypeAlias = Callable[[Floats], Floats]
@@ -39,19 +39,6 @@ Objectives: TypeAlias = Callable[[Floats], Floats]
 _TOO_CLOSE = 1e-14
 
 #: The least and the largest value of every setting.
-_LIMITS: dict[str, tuple[float, float]] = {
-    "population": (1, np.inf),
-    "offspring": (1, np.inf),
-    "generations": (1, np.inf),
-    "crossover_eta": (0, np.inf),
-    "crossover_probability": (0, 1),
-    "variable_crossover_probability": (0, 1),
-    "exchange_probability": (0, 1),
-    "mutation_eta": (0, np.inf),
-    "mutation_probability": (0, 1),
-    "variable_mutation_probability": (0, 1),
-    "mating_attempts": (1, np.inf),
-}
 
 
 @final
@@ -112,25 +99,20 @@ class NSGA2:
         How often, at most, parents mate in a generation to replace children that are duplicates.
     """
 
-    population: int = 100
-    offspring: int | None = 100
-    generations: int = 100
-    crossover_eta: float = 15.0
-    crossover_probability: float = 0.9
-    variable_crossover_probability: float = 0.5
-    exchange_probability: float = 0.5
-    mutation_eta: float = 20.0
-    mutation_probability: float = 0.9
-    variable_mutation_probability: float | None = None
-    mating_attempts: int = 100
+    population: int = setting(100, least=1)
+    offspring: int | None = setting(100, least=1)
+    generations: int = setting(100, least=1)
+    crossover_eta: float = setting(15.0, least=0)
+    crossover_probability: float = setting(0.9, least=0, most=1)
+    variable_crossover_probability: float = setting(0.5, least=0, most=1)
+    exchange_probability: float = setting(0.5, least=0, most=1)
+    mutation_eta: float = setting(20.0, least=0)
+    mutation_probability: float = setting(0.9, least=0, most=1)
+    variable_mutation_probability: float | None = setting(None, least=0, most=1)
+    mating_attempts: int = setting(100, least=1)
 
     def __post_init__(self) -> None:
-        for name, (least, most) in _LIMITS.items():
-            value = getattr(self, name)
-            if value is None and name in ("offspring", "variable_mutation_probability"):
-                continue
-            if not least <= value <= most:
-                raise MethodError(f"NSGA2 expects {name} between {least} and {most}, got {value!r}.")
+        check_settings(self)
 
     def minimise(
         self,
@@ -373,7 +355,7 @@ def _in_box(initial: Floats, low: ArrayLike, high: ArrayLike) -> tuple[Floats, F
     high = np.broadcast_to(np.asarray(high, dtype=dtype), initial.shape[1:])
     if not np.all(low <= high):
         raise ValueError(f"NSGA2.minimise expects low <= high in every variable, got {low} and {high}.")
-    return low, high, np.clip(initial.astype(dtype, order="C"), low, high)
+    return low, high, np.clip(initial, low, high, dtype=dtype, casting="same_kind")
 
 
 def _evaluate(objectives: Objectives, points: Floats) -> Floats:

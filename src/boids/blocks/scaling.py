@@ -35,8 +35,7 @@ def standardise(values: FloatArray, centre: Centre = "mean", flat: float = 0.0) 
     scaled = filled / size
     middle = float(np.median(scaled) if centre == "median" else scaled.mean())
     deviations = scaled - middle
-    ddof = 0 if centre == "median" else 1
-    spread = float(np.sqrt(np.sum(deviations**2) / max(len(values) - ddof, 1)))
+    spread = float(scaled.std(ddof=0 if centre == "median" or len(values) == 1 else 1))
     rounding = 1e-14 * max(1.0, abs(middle))
     if spread <= rounding:
         return np.zeros_like(values)

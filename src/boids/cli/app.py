@@ -14,6 +14,7 @@ exit code   meaning
 from __future__ import annotations
 
 import math
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,8 +22,8 @@ from typing import Any
 import click
 
 from boids import __version__
-from boids.cli.errors import InputError, did_you_mean
-from boids.errors import BoidsError
+from boids.cli.errors import InputError
+from boids.errors import BoidsError, did_you_mean
 
 
 class Commands(click.Group):
@@ -203,6 +204,9 @@ def problems(as_json: bool) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code; None takes the program's arguments."""
+    # Some daemons and `>&-` leave no stream at all.
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115 (open as long as the process)
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without Greek letters gets question marks

@@ -10,7 +10,8 @@ from dataclasses import fields, is_dataclass, replace
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from boids.cli.errors import InputError, did_you_mean
+from boids.cli.errors import InputError
+from boids.errors import did_you_mean
 
 _WORDS = {"true": True, "false": False, "none": None}
 _KINDS = {bool: "true or false", int: "an integer", float: "a number", str: "text", NoneType: "none"}

@@ -12,7 +12,8 @@ from boids import plain
 from boids.algorithms import ALGORITHMS
 from boids.cli.assignments import settings
 from boids.cli.ending import emit, emit_json
-from boids.cli.errors import InputError, did_you_mean
+from boids.cli.errors import InputError
+from boids.errors import did_you_mean
 from boids.problems import PROBLEMS
 
 

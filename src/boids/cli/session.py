@@ -17,11 +17,11 @@ from boids import drive, plain
 from boids.algorithms import ALGORITHMS
 from boids.cli import assignments, ending
 from boids.cli.ending import Ending, note
-from boids.cli.errors import InputError, did_you_mean
+from boids.cli.errors import InputError
 from boids.cli.interrupts import Interrupts
 from boids.cli.target import Objective, Target
 from boids.drive import StopReason
-from boids.errors import StoreError
+from boids.errors import StoreError, did_you_mean
 from boids.optimizer import Optimizer
 from boids.progress import Progress
 from boids.records import Trial

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
-from boids.cli.errors import InputError, did_you_mean
-from boids.errors import ProblemError
+from boids.cli.errors import InputError
+from boids.errors import ProblemError, did_you_mean
 from boids.problems import make
 from boids.space import Space
 
@@ -59,6 +59,8 @@ class Target:
         options = self.options or {}
         if "dim" in options:
             raise InputError("--option dim=… is not an option of the problem; use --dim.")
+        if "name" in options:
+            raise InputError("--option name=… is not an option of the problem; write the problem's name after run.")
         try:
             problem = make(self.name, dim=self.dim, **options)
         except ProblemError as error:
@@ -101,8 +103,10 @@ def imported(name: str) -> Callable[[Any], Any]:
 
 def _imported_module(name: str) -> Any:
     if name.endswith(".py") or os.sep in name:
-        module = name.removesuffix(".py").strip(os.sep).replace(os.sep, ".")
-        raise InputError(f"{name!r} is a file, but the name of a module is needed; write {module}:function.")
+        module = os.path.basename(name).removesuffix(".py") or "module"
+        raise InputError(
+            f"{name!r} is a file, but the name of a module is needed; go to its folder and write {module}:function."
+        )
     folder = os.getcwd()
     if folder not in sys.path[:1]:
         sys.path.insert(0, folder)

@@ -31,25 +31,30 @@ def fit(
     n, dim = likelihood.inputs.shape
     low, high = surrogate.theta_bounds(dim)
 
+    best: tuple[float, FloatArray, float] = (math.inf, surrogate.pack(surrogate.clipped(starts[0])), starts[0].mean)
+
     def loss(theta: FloatArray) -> tuple[float, FloatArray]:
+        nonlocal best
         evaluation = likelihood(theta)
         prior, prior_gradient = surrogate.log_prior(theta, dim)
-        return -(evaluation.value + prior) / n, -(evaluation.gradient + prior_gradient) / n
+        value = -(evaluation.value + prior) / n
+        if value < best[0]:
+            best = (value, theta.copy(), evaluation.mean)
+        return value, -(evaluation.gradient + prior_gradient) / n
 
-    best_loss, best_theta = math.inf, surrogate.pack(surrogate.clipped(starts[0]))
     with blas_threads(n):
         for start in starts:
-            found = minimize(
+            theta = surrogate.pack(surrogate.clipped(start))
+            minimize(
                 loss,
-                surrogate.pack(surrogate.clipped(start)),
+                theta,
                 jac=True,
                 method="L-BFGS-B",
                 bounds=Bounds(low, high),
                 options={"maxfun": max_evaluations, "maxiter": max_evaluations, "ftol": 1e-7, "gtol": 1e-5},
             )
-            if found.fun < best_loss:
-                best_loss, best_theta = float(found.fun), np.clip(found.x, low, high)
-        return surrogate.unpack(best_theta, mean=likelihood(best_theta).mean)
+    _, theta, mean = best
+    return surrogate.unpack(np.clip(theta, low, high), mean)
 
 
 def screened_starts(
@@ -84,7 +89,10 @@ class ReleasedTraining:
         n, dim = likelihood.inputs.shape
         with blas_threads(n):
             starts = self._starts(likelihood.surrogate, dim, rng)
-            losses = [-likelihood(likelihood.surrogate.pack(s), mean=0.0).value / n for s in starts]
+            thetas = [likelihood.surrogate.pack(start) for start in starts]
+            losses = [
+                -likelihood(theta, mean=0.0).value - likelihood.surrogate.log_prior(theta, dim)[0] for theta in thetas
+            ]
             chosen = np.argsort(losses, kind="stable")[: self.trained]
             runs = [self._train(likelihood, starts[i]) for i in chosen]
         return min(runs, key=lambda run: run[0])[1]
@@ -115,10 +123,13 @@ class ReleasedTraining:
         total = 0.0
         for step in range(1, self.steps + 1):
             value, slope = boxes.to_value(raw[:-1])
-            evaluation = likelihood(np.log(value), mean=float(raw[-1]))
-            total += -evaluation.value / n
+            theta = np.log(value)
+            evaluation = likelihood(theta, mean=float(raw[-1]))
+            prior, prior_gradient = surrogate.log_prior(theta, dim)
+            total += -(evaluation.value + prior) / n
             # chain rule: log value -> value -> raw
-            gradient = -np.append(evaluation.gradient / value * slope, evaluation.mean_gradient) / n
+            theta_gradient = evaluation.gradient + prior_gradient
+            gradient = -np.append(theta_gradient / value * slope, evaluation.mean_gradient) / n
             first = 0.9 * first + 0.1 * gradient
             second = 0.999 * second + 0.001 * gradient**2
             raw = raw - self.learning_rate * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)

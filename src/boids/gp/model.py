@@ -24,6 +24,7 @@ import numpy as np
 from boids.errors import MethodError
 from boids.gp.kernels import KERNELS, Kernel, KernelName
 from boids.records import FloatArray
+from boids.settings import check_settings
 
 LengthscalePrior = Literal["none", "dimension-scaled"]
 NoisePrior = Literal["none", "lognormal"]
@@ -67,20 +68,13 @@ class Surrogate:
     noise_prior: NoisePrior = "none"
 
     def __post_init__(self) -> None:
-        if self.kernel not in KERNELS:
-            raise MethodError(f"kernel must be one of {', '.join(KERNELS)}; got {self.kernel!r}.")
+        check_settings(self)
         for name in ("lengthscale_bounds", "signal_bounds", "noise_bounds"):
             low, high = getattr(self, name)
             if not 0.0 < low < high < math.inf:
                 raise MethodError(f"{name} must be two numbers with 0 < low < high; got ({low}, {high}).")
         if self.signal_variance is not None and not 0.0 < self.signal_variance < math.inf:
             raise MethodError(f"signal_variance must be positive or None; got {self.signal_variance}.")
-        if self.lengthscale_prior not in ("none", "dimension-scaled"):
-            raise MethodError(
-                f"lengthscale_prior must be 'none' or 'dimension-scaled'; got {self.lengthscale_prior!r}."
-            )
-        if self.noise_prior not in ("none", "lognormal"):
-            raise MethodError(f"noise_prior must be 'none' or 'lognormal'; got {self.noise_prior!r}.")
 
     @classmethod
     def regularised(cls) -> Surrogate:

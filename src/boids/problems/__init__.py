@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
-from boids.errors import ProblemError
+from boids.errors import ProblemError, did_you_mean
 from boids.problems import synthetic
 from boids.problems.problem import Problem, ProblemFactory
 
@@ -98,9 +97,8 @@ def make(name: str, dim: int | None = None, seed: int | None = None, **options: 
 
 
 def _suggestion(wrong: str, known: tuple[str, ...]) -> str:
-    close = get_close_matches(wrong, known, n=1)
-    guess = f"did you mean {close[0]!r}? Known are" if close else "take one of"
-    return f"{guess} {', '.join(known)}"
+    guess = did_you_mean(wrong, known, "")
+    return f"{guess + ' Known are' if guess else 'take one of'} {', '.join(known)}"
 
 
 def _integer(argument: str, value: Any, minimum: int, problem: str) -> int:

@@ -127,7 +127,10 @@ def random_offset(problem: Problem, rng: np.random.Generator, *, central: float 
 
 
 def _checked_positions(positions: Sequence[int] | IntArray | range, count: int, dim: int) -> IntArray:
-    given = np.asarray(positions)
+    try:
+        given = np.asarray(positions)
+    except ValueError:  # rows of unequal length
+        given = np.asarray(str(positions))
     if (
         given.shape != (count,)
         or not np.issubdtype(given.dtype, np.integer)
