@@ -15,6 +15,7 @@ CONFIGURATIONS = {
     "rbf": Surrogate(kernel="rbf"),
     "fixed signal": Surrogate(signal_variance=1.3),
     "modern": Surrogate.modern(),
+    "regularised": Surrogate.regularised(),
 }
 
 
