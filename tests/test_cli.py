@@ -371,6 +371,9 @@ WRONG = [
     (("run",), "TARGET"),
     (("run", "ackley", "extra"), "extra"),
     (("run", "ackly"), "'ackley'"),
+    (("run", "sphere", "--option", "name=x"), "name"),
+    (("run", "sphere", "--dim", "4", "--option", "active=2", "--option", "positions=[[1,2],[3]]"), "positions must be"),
+    (("run", "./folder/m.py:f", *BOX), "write m:function"),
     (("run", "ackley", "--sed", "1"), "--seed"),
     (("run", "ackley", "--dim", "abc"), "--dim"),
     (("run", "ackley", "--dim", "0"), "--dim"),
@@ -821,3 +824,15 @@ def test_split_is_at_the_first_equals_sign(key, value):
     else:
         with pytest.raises(InputError, match="key=value"):
             assignments.split([f"{key}={value}"], "--set")
+
+
+@pytest.mark.parametrize("closed", ["stdout", "stderr"])
+def test_a_closed_stream_is_survived(closed, tmp_path):
+    """As `>&-` and some daemons leave it."""
+    script = f"import sys; sys.{closed} = None; from boids.cli import main; sys.exit(main(sys.argv[1:]))"
+    arguments = ["run", "sphere", "--dim", "2", "--budget", "3", "--method", "random"]
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(list((tmp_path / "boids-runs").glob("*.npz"))) == 1

@@ -261,6 +261,28 @@ class TestStopping:
         assert quick(callback=callback).status == "budget"
         assert seen == list(range(20))
 
+    def test_callback_sees_the_rest_of_a_batch_also_after_it_said_stop(self):
+        seen = []
+
+        def callback(optimizer, trial):
+            seen.append(trial.id)
+            return trial.id == 1
+
+        optimizer = Optimizer(BOX, budget=12, method="random", seed=1)
+        assert run(optimizer, rows, vectorized=True, batch=4, callback=callback) is StopReason.CALLBACK
+        assert seen == [0, 1, 2, 3]
+
+    @pytest.mark.parametrize(("batch", "sizes"), [(1, [100, 30]), (4, [4] * 32 + [2]), (130, [130])])
+    def test_matrices_have_the_rows_asked_for_or_those_that_need_not_wait(self, batch, sizes):
+        seen = []
+
+        def fun(x):
+            seen.append(len(x))
+            return rows(x)
+
+        run(Optimizer(BOX, budget=130, method="random", seed=1), fun, vectorized=True, batch=batch)
+        assert seen == sizes
+
     @pytest.mark.parametrize("answer", [True, np.True_])
     def test_callback_stops_by_returning_true(self, answer):
         result = quick(callback=lambda optimizer, trial: answer if trial.id == 4 else None)

@@ -134,7 +134,7 @@ def test_wrong_settings_are_named(wrong):
 
 
 def test_without_any_success_every_subspace_lasts_seven_evaluations():
-    run = Run(Boids(**SMALL), 100, 500).go(lambda u: 1.0, 20)
+    run = Run(Boids(failure_tolerance="released", **SMALL), 100, 500).go(lambda u: 1.0, 20)
     dims = []
     for _ in range(24):
         dims.append(run.state.embedding.dim)
@@ -348,10 +348,10 @@ def test_asking_on_while_the_whole_design_is_pending_gives_more_design():
 def test_a_failure_moves_nobody_and_counts_as_no_success():
     run = Run(Boids(**SMALL), 10, 100).go(sphere, 20)
     proposal = run.ask()
-    swarm, factor = run.state.swarm, run.state.patience.factor
+    swarm, failures = run.state.swarm, run.state.patience.failures
     run.tell(proposal, float("nan"))
     assert run.state.swarm is swarm
-    assert run.state.patience.factor == factor + 1
+    assert run.state.patience.failures == failures + 1
     assert len(run.state.rows) == 21
 
 

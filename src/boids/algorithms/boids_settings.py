@@ -64,7 +64,7 @@ class BoidsSettings:
     initial_dim: int | None = setting(None, "BAxUS: the d_0 whose splits end closest to D; a number fixes it", least=1)
     budget_until_input_dim: int | None = setting(None, "released code: the whole budget; paper: 1000", least=1)
     failure_tolerance: Literal["released", "baxus"] = setting(
-        "released", "released code: 1 in every subspace (a sign error); paper: the formula of BAxUS"
+        "baxus", "paper: the formula of BAxUS; released code: 1 in every subspace (a sign error)"
     )
     counters: Literal["reached", "exceeded"] = setting(
         "reached", "released code: K changes when a counter reaches its tolerance; paper: when it exceeds it"
@@ -115,6 +115,7 @@ class BoidsSettings:
     def released(cls, **changes: Any) -> Self:
         """The algorithm as the released code computes it, without its crashes."""
         published: dict[str, Any] = {
+            "failure_tolerance": "released",
             "training": "released",
             "surrogate": Surrogate(),
             "flat_spread": 1e-6,

@@ -1,9 +1,9 @@
-"""Which surrogate should `Boids()` use: the paper's, the paper's with priors, or the modern one?
+"""Where should `Boids()` depart from the released behaviour? Surrogate and failure tolerance, one after the other.
 
-    python experiments/default_surrogate.py --workers 2
+    python experiments/defaults.py --workers 2
 
-Every variant gets the same problems, budgets and seeds. Results go to default_surrogate.jsonl beside this file, one
-line per finished run; runs that are there already are not repeated. `--table` prints means and standard errors.
+Every variant gets the same problems, budgets and seeds. Results go to defaults.jsonl beside this file, one line per
+finished run; runs that are there already are not repeated. `--table` prints means and standard errors.
 """
 
 from __future__ import annotations
@@ -23,9 +23,14 @@ from boids.gp.model import Surrogate
 RESULTS = Path(__file__).with_suffix(".jsonl")
 BUDGET = 300
 SEEDS = range(3)
-VARIANTS = {"paper": Surrogate(), "regularised": Surrogate.regularised(), "modern": Surrogate.modern()}
+VARIANTS = {
+    "released behaviour": Boids(surrogate=Surrogate(), failure_tolerance="released"),
+    "regularised surrogate": Boids(surrogate=Surrogate.regularised(), failure_tolerance="released"),
+    "and tolerance of BAxUS": Boids(surrogate=Surrogate.regularised(), failure_tolerance="baxus"),
+}
 PROBLEMS = {
     "hartmann-500": ("hartmann", 500, {}),
+    "branin-500": ("branin", 500, {}),
     "ackley-100 shifted": ("ackley", 100, {"shift": True}),
     "levy-100 shifted": ("levy", 100, {"shift": True}),
 }
@@ -36,7 +41,7 @@ def run(problem: str, variant: str, seed: int) -> dict[str, object]:
     name, dim, options = PROBLEMS[problem]
     target = boids.problems.make(name, dim=dim, seed=seed, **options)
     begin = time.perf_counter()
-    result = boids.minimize(target, target.space, BUDGET, method=Boids(surrogate=VARIANTS[variant]), seed=seed)
+    result = boids.minimize(target, target.space, BUDGET, method=VARIANTS[variant], seed=seed)
     return {
         "problem": problem,
         "variant": variant,
