@@ -58,16 +58,17 @@ def finished() -> list[dict]:
 
 
 def table() -> str:
-    """Return mean ± standard error at the end, per problem and variant."""
-    lines = ["| problem | " + " | ".join(VARIANTS) + " |", "|---|" + "---|" * len(VARIANTS)]
+    """Return mean ± standard error of the best value so far, per problem, number of evaluations and variant."""
+    lines = ["| problem | evaluations | " + " | ".join(VARIANTS) + " |", "|---|---|" + "---|" * len(VARIANTS)]
     for problem in PROBLEMS:
-        cells = []
-        for variant in VARIANTS:
-            runs = [r for r in finished() if (r["problem"], r["variant"]) == (problem, variant)]
-            values = np.array([r["fun"][str(BUDGET)] for r in runs])
-            error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
-            cells.append(f"{values.mean():.3f} ± {error:.3f} (n={len(values)})" if len(values) else "–")
-        lines.append(f"| {problem} | " + " | ".join(cells) + " |")
+        for count in (100, 200, BUDGET):
+            cells = []
+            for variant in VARIANTS:
+                runs = [r for r in finished() if (r["problem"], r["variant"]) == (problem, variant)]
+                values = np.array([r["fun"][str(count)] for r in runs])
+                error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
+                cells.append(f"{values.mean():.3f} ± {error:.3f}" if len(values) else "–")
+            lines.append(f"| {problem} | {count} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
