@@ -23,7 +23,7 @@ $(VENV)/.installed-test: pyproject.toml | $(VENV)/bin/python
 	@touch $@ $(VENV)/.installed
 
 demo: $(VENV)/.installed  ## optimise a 100-dimensional problem, with a live progress line
-	$(BIN)/boids run ackley --dim 100 --budget 300 --seed 0
+	$(BIN)/boids run hartmann --dim 100 --budget 250 --seed 0
 
 lint: $(VENV)/.installed-test  ## formatting, lint and types
 	$(BIN)/ruff format --check .
