@@ -141,7 +141,7 @@ have grown by 2 %; the table shows its cost apart.
 {growth}
 What to expect from the algebra: *fit* n³/3 multiply-adds for the factor and as much for its inverse; a refit at most
 20 times (n³ + 2 n² d); *select* 5000 n + 5000 × 1024 kernel values and cosines, independent of d; *optimise* about
-(5000 + 9900) (n d + n²) multiply-adds in single precision, plus the genetic operators, 9900 d. Memory: a handful of
+(5000 + 9900) (n d + n²/2) multiply-adds in single precision, plus the genetic operators, 9900 d. Memory: a handful of
 n × n matrices, 5000 × (n + d) numbers, and NSGA-II's comparison of its first 5000 points with each other.
 """
 

@@ -11,7 +11,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from boids.errors import MethodError
 
 _WORDS = {int: "a whole number", float: "a finite number", bool: "True or False", NoneType: "None", str: "a text"}
-_REFUSED = object()
+#: What `fitted` returns for a value that does not fit.
+REFUSED = object()
 
 
 def setting(default: Any, source: str = "", least: float = -math.inf, most: float = math.inf) -> Any:
@@ -28,41 +29,45 @@ def check_settings(settings: Any) -> None:
     for f in fields(settings):
         value, hint = getattr(settings, f.name), hints[f.name]
         least, most = f.metadata.get("least", -math.inf), f.metadata.get("most", math.inf)
-        checked = _fitted(value, hint)
+        checked = fitted(value, hint)
         outside = isinstance(checked, (int, float)) and not least <= checked <= most
-        if checked is _REFUSED or outside:
+        if checked is REFUSED or outside:
             bounds = [f"at least {least:g}"] * (least > -math.inf) + [f"at most {most:g}"] * (most < math.inf)
-            wanted = " of ".join([_in_words(hint), " and ".join(bounds)]) if bounds else _in_words(hint)
+            wanted = " of ".join([in_words(hint), " and ".join(bounds)]) if bounds else in_words(hint)
             raise MethodError(f"{f.name} must be {wanted}; got {value!r}.")
         object.__setattr__(settings, f.name, checked)
 
 
-def _fitted(value: Any, hint: Any) -> Any:
-    """Return the value as the annotated type, or `_REFUSED`."""
+def fitted(value: Any, hint: Any) -> Any:
+    """Return the value as the annotated type, or `REFUSED`; NumPy numbers become plain, lists tuples."""
     if get_origin(hint) in (Union, UnionType):
-        fits = (_fitted(value, arm) for arm in get_args(hint))
-        return next((each for each in fits if each is not _REFUSED), _REFUSED)
+        fits = (fitted(value, arm) for arm in get_args(hint))
+        return next((each for each in fits if each is not REFUSED), REFUSED)
     if get_origin(hint) is Literal:
-        return value if isinstance(value, str) and value in get_args(hint) else _REFUSED
+        same = any(type(choice) is type(value) and choice == value for choice in get_args(hint))
+        return value if same else REFUSED
     if get_origin(hint) is tuple:
         kinds = get_args(hint)
+        if isinstance(value, (tuple, list)) and kinds[1:] == (Ellipsis,):
+            kinds = kinds[:1] * len(value)
         if not isinstance(value, (tuple, list)) or len(value) != len(kinds):
-            return _REFUSED
-        items = tuple(_fitted(item, kind) for item, kind in zip(value, kinds, strict=True))
-        return _REFUSED if _REFUSED in items else items
+            return REFUSED
+        items = tuple(fitted(item, kind) for item, kind in zip(value, kinds, strict=True))
+        return REFUSED if REFUSED in items else items
     # bool is a kind of int to Python, not to people.
     if hint in (int, float):
         kind = numbers.Integral if hint is int else numbers.Real
         good = isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value)
-        return hint(value) if good else _REFUSED
-    return value if isinstance(value, hint) else _REFUSED
+        return hint(value) if good else REFUSED
+    return value if isinstance(value, hint) else REFUSED
 
 
-def _in_words(hint: Any) -> str:
+def in_words(hint: Any) -> str:
+    """Return a type as people say it."""
     if get_origin(hint) in (Union, UnionType):
-        return " or ".join(map(_in_words, get_args(hint)))
+        return " or ".join(map(in_words, get_args(hint)))
     if get_origin(hint) is Literal:
         return f"one of {', '.join(map(repr, get_args(hint)))}"
     if get_origin(hint) is tuple:
-        return f"({', '.join(map(_in_words, get_args(hint)))})"
+        return f"({', '.join('…' if kind is Ellipsis else in_words(kind) for kind in get_args(hint))})"
     return _WORDS.get(hint) or f"of type {hint.__name__}"

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import ast
-import math
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass, replace
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from boids.cli.errors import InputError
 from boids.errors import did_you_mean
+from boids.settings import REFUSED, fitted, in_words
 
 _WORDS = {"true": True, "false": False, "none": None}
-_KINDS = {bool: "true or false", int: "an integer", float: "a number", str: "text", NoneType: "none"}
 
 
 def split(pairs: Iterable[str], option: str) -> dict[str, str]:
@@ -107,64 +105,13 @@ def _names(instance: Any) -> Iterator[str]:
 
 def _read(text: str, hint: Any, label: str) -> Any:
     """Return the value of the annotated type that a text stands for."""
-    value = literal(text)
-    for kind in _arms(hint):
-        fits, converted = _fit(text, value, kind)
-        if fits:
-            return converted
-    raise InputError(f"{label} must be {_in_words(hint)}, got {text!r}.")
-
-
-def _fit(text: str, value: Any, kind: Any) -> tuple[bool, Any]:
-    """Return whether a value, written as `text`, is of a type, and the value as that type."""
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if kind is float:
-        return (True, float(value)) if is_number and abs(value) < math.inf else (False, None)
-    if kind is int:
-        return is_number and isinstance(value, int), value
-    if kind in (bool, NoneType):
-        return isinstance(value, kind), value
-    if kind is str:
-        return True, value if isinstance(value, str) else text
-    if get_origin(kind) is Literal:
-        # By the text, too: `none` is a word like any other where it is among the choices.
-        found = [option for option in get_args(kind) if text == str(option) or value == option]
-        return bool(found), found[0] if found else None
-    if get_origin(kind) is tuple:
-        return _fit_tuple(value, get_args(kind))
-    return True, value
-
-
-def _fit_tuple(value: Any, kinds: tuple[Any, ...]) -> tuple[bool, Any]:
-    if not isinstance(value, (tuple, list)):
-        return False, None
-    if kinds[1:] == (Ellipsis,):
-        kinds = (kinds[0],) * len(value)
-    if len(kinds) != len(value):
-        return False, None
-    items = [_fit(str(item), item, kind) for item, kind in zip(value, kinds, strict=True)]
-    return all(fits for fits, _ in items), tuple(item for _, item in items)
-
-
-def _arms(hint: Any) -> tuple[Any, ...]:
-    """Return the types of a union, or the one type."""
-    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    # `none` is a word like any other where it is among the choices; elsewhere a word is what no value fits.
+    for value in (text, literal(text)) if text in _choices(hint) else (literal(text), text):
+        if (found := fitted(value, hint)) is not REFUSED:
+            return found
+    raise InputError(f"{label} must be {in_words(hint)}, got {text!r}.")
 
 
 def _choices(hint: Any) -> tuple[Any, ...]:
     """Return the values that a `Literal` allows, nothing for other types."""
-    return tuple(option for kind in _arms(hint) if get_origin(kind) is Literal for option in get_args(kind))
-
-
-def _in_words(hint: Any) -> str:
-    """Return a type as people say it."""
-    if get_origin(hint) is Literal:
-        return f"one of {', '.join(map(str, get_args(hint)))}"
-    if get_origin(hint) is tuple:
-        inside = get_args(hint)
-        if inside[1:] == (Ellipsis,):
-            return f"a tuple, each item {_in_words(inside[0])}"
-        return f"({', '.join(_in_words(kind) for kind in inside)})"
-    if len(_arms(hint)) > 1:
-        return " or ".join(_in_words(kind) for kind in _arms(hint))
-    return _KINDS.get(hint, str(getattr(hint, "__name__", hint)))
+    return get_args(hint) if get_origin(hint) is Literal else ()
