@@ -21,13 +21,15 @@ LAYERS = [
     ["cli"],  # the command line
     ["bench", "integrations", "dashboard", "testing"],  # users of the whole library
     ["scipy_style"],  # minimize
-    ["progress", "result", "program"],  # how a run is shown and summed up
-    ["drive", "store"],  # the loop; where runs are kept
+    ["progress", "result"],  # how a run is shown and summed up
+    ["drive", "store", "plots"],  # the loop; where runs are kept; pictures of them
     ["optimizer"],  # the one mutable object
-    ["snapshot", "ledger", "algorithms", "problems", "theory"],  # files, books, methods, and what to try them on
+    ["setup", "run_file", "recommendation", "importance"],  # what a run is, as a file; what to make of its data
+    ["placement", "ledger", "snapshot", "algorithms", "problems", "theory"],  # points, books, files, methods
+    ["program", "isolation"],  # objectives that are programs, or run in a process of their own
     ["blocks", "gp"],  # the pure pieces: neither knows of the other
-    ["plain", "values", "space", "settings", "citations"],  # data, numbers and points
-    ["records", "errors"],  # the small things that everyone shares
+    ["plain", "values", "space", "settings", "citations", "durations"],  # data, numbers and points
+    ["records", "errors", "process_group"],  # the small things that everyone shares
 ]
 # Modules that stand on less than their row allows.
 STANDS_ON = {"problems": {"space", "records", "errors"}}

@@ -438,7 +438,7 @@ class TestProgress:
         assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-@pytest.mark.parametrize("name", ["space", "optimizer", "scipy_style"])
+@pytest.mark.parametrize("name", ["space.space", "optimizer", "scipy_style"])
 def test_examples_in_docstrings(name):
     failed, attempted = doctest.testmod(importlib.import_module(f"boids.{name}"))
     assert attempted > 0

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import io
+import json
 import re
+from collections.abc import Mapping
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import boids
 from boids import drive
-from boids.progress import Pace, Progress, clock_time, short_time
+from boids.progress import JsonLines, Pace, PhaseTimes, Progress
 
 
 class Clock:
@@ -157,7 +157,7 @@ def test_the_live_line_goes_away(terminal):
     run(10, terminal)
     written = terminal.getvalue()
     assert written.count("\x1b[?25l") == written.count("\x1b[?25h") == 1  # the cursor: hidden, shown again
-    assert written.endswith("\x1b[1A\x1b[2K")  # the line erased
+    assert written.endswith("\x1b[1A\x1b[2K" * 2)  # the two lines erased
 
 
 def test_the_live_line_is_there_before_the_first_evaluation(terminal):
@@ -210,34 +210,213 @@ def test_the_pace_follows_the_last_evaluations():
     assert pace.left(10) == 0.0
 
 
+def test_the_phases_are_those_of_the_last_evaluations():
+    phases = PhaseTimes()
+    assert phases.means == {}
+    seconds = {"fit": 0.0, "evaluate": 0.0, "other": 0.0, "queue": 0.0}
+    for told in range(1, 101):
+        seconds["fit"] += 1.0 if told <= 50 else 3.0
+        seconds["evaluate"] += 2.0
+        seconds["queue"] += 0.5
+        phases.note(told, dict(seconds))
+    assert phases.means == pytest.approx({"fit": 3.0, "evaluate": 2.0, "queue": 0.5})
+    assert list(phases.means) == ["fit", "evaluate", "queue"]
+
+
+def test_the_phases_of_a_resumed_run_do_not_count_what_was_before():
+    phases = PhaseTimes(told=10, times={"fit": 100.0})
+    phases.note(14, {"fit": 108.0})
+    phases.note(14, {"fit": 109.0})  # the same evaluations again
+    assert phases.means == {"fit": 2.0}
+
+
+class Phased:
+    """A stand-in for an optimizer whose phases took known times."""
+
+    budget, n_failed, best, estimate = 100, 0, None, None
+
+    def __init__(self, told, times, budget=100):
+        self.n_told, self.times, self.remaining, self.pending = told, times, budget - told, ()
+
+
+def last_frame(terminal):
+    """The lines that the live display showed last."""
+    frames = re.split(r"\x1b\[2K", terminal.getvalue())
+    texts = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", frame) for frame in frames]
+    return next(text for text in reversed(texts) if "/" in text).strip("\r\n").split("\n")
+
+
+def show(terminal, optimizer, trial):
+    with Progress(stream=terminal, clock=Clock()) as progress:
+        progress.update(optimizer, trial)
+
+
+TIMES = {"fit": 0.4, "select": 0.1, "optimise": 1.2, "lift": 1e-5, "evaluate": 20.0, "other": 1e-4}
+TRIAL = boids.Trial(id=0, params=None, unit=None, value=1.0, state="done")
+
+
+def test_the_time_per_phase_has_a_line_of_its_own(terminal):
+    show(terminal, Phased(10, TIMES), TRIAL)
+    first, second = last_frame(terminal)
+    assert first.startswith(" 10/100 ")
+    assert second.strip() == "fit 40.0 ms · select 10.0 ms · optimise 120 ms · evaluate 2.00 s"
+    assert second.index("fit") == len(" 10/100 ")
+
+
 @pytest.mark.parametrize(
-    ("seconds", "text"),
+    ("width", "text"),
     [
-        (0.0, "0.00 ms"),
-        (1.234e-5, "0.01 ms"),
-        (0.35, "350 ms"),
-        (0.99951, "1.00 s"),
-        (1.25, "1.25 s"),
-        (99.94, "99.9 s"),
-        (99.96, "1.67 min"),
-        (750.0, "12.5 min"),
-        (12600.0, "3.50 h"),
+        (74, "fit 40.0 ms · select 10.0 ms · optimise 120 ms · evaluate 2.00 s"),
+        (73, "fit 40.0 ms · select 10.0 ms · optimise 120 ms · evaluate 2.00 s"),
+        (72, "fit 40.0 ms · optimise 120 ms · evaluate 2.00 s"),
+        (61, "fit 40.0 ms · optimise 120 ms · evaluate 2.00 s"),
     ],
 )
-def test_short_time(seconds, text):
-    assert short_time(seconds) == text
+def test_the_shortest_phases_go_where_room_is_scarce(terminal, monkeypatch, width, text):
+    monkeypatch.setenv("COLUMNS", str(width))
+    show(terminal, Phased(10, TIMES), TRIAL)
+    _, second = last_frame(terminal)
+    assert second.strip() == text
+    assert len(second) < width
 
 
-@given(st.floats(1e-2, 1e7))
-def test_short_time_is_right_to_three_figures(seconds):
-    number, unit = short_time(seconds).split()
-    scale = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}[unit]
-    assert float(number) * scale == pytest.approx(seconds, rel=5.001e-3)
-    assert unit == "h" or float(number) < 1000
+def test_a_narrow_terminal_gets_the_line_alone(terminal, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "50")
+    show(terminal, Phased(10, TIMES), TRIAL)
+    assert len(last_frame(terminal)) == 1
 
 
-@given(st.floats(0, 1e7))
-def test_clock_time_is_right_to_the_second(seconds):
-    parts = [int(part) for part in clock_time(seconds).split(":")]
-    assert sum(part * 60**power for power, part in enumerate(reversed(parts))) == round(seconds)
-    assert all(part < 60 for part in parts[1:])
+def test_infeasible_points_are_shown_as_such_until_one_is_feasible():
+    stream = io.StringIO()
+    optimizer = boids.Optimizer([(-1, 1)], budget=3, method="random", seed=0, n_constraints=2)
+    with Progress(optimizer, stream=stream, clock=Clock()) as progress:
+        for value, constraints in ((5.0, (0.5, 0.25)), (4.0, (2.0, -1.0)), (9.0, (-1.0, 0.0))):
+            trial = optimizer.tell(optimizer.ask(), value, constraints=constraints)
+            progress.update(optimizer, trial)
+    lines = stream.getvalue().splitlines()
+    assert "least infeasible, violation 0.75" in lines[0]
+    assert "least infeasible, violation 0.75" in lines[1]
+    assert "best 9" in lines[2]
+    assert "infeasible" not in lines[2]
+
+
+# Lines of JSON
+
+
+def records(stream):
+    def refuse(constant):
+        raise AssertionError(f"{constant} is not JSON")
+
+    return [json.loads(line, parse_constant=refuse) for line in stream.getvalue().splitlines()]
+
+
+def test_json_lines_tell_the_whole_run():
+    stream, clock = io.StringIO(), Clock()
+
+    def fun(x):
+        clock.now += 2.0
+        return sphere(x)
+
+    optimizer = boids.Optimizer([(-1, 1)] * 3, budget=30, method="random", seed=0)
+    drive.run(optimizer, fun, callback=JsonLines(stream, clock=clock).update)
+    lines = records(stream)
+    assert [line["evaluation"] for line in lines] == list(range(1, 31))
+    assert [line["trial"] for line in lines] == list(range(30))
+    assert [line["seconds"] for line in lines] == [2.0 * n for n in range(1, 31)]
+    for line, trial in zip(lines, optimizer.trials, strict=True):
+        assert line["value"] == trial.value
+        assert line["failed"] == trial.failed
+        assert line["error"] == trial.error
+        assert line["x"] == trial.params.tolist()
+        assert line["feasible"] is (None if trial.failed else True)
+        assert line["constraints"] is line["dim"] is line["K"] is None
+    assert any(line["failed"] for line in lines)
+    assert lines[-1]["best"] == optimizer.best.value
+    bests = [line["best"] for line in lines if line["best"] is not None]
+    assert bests == sorted(bests, reverse=True)
+    assert lines[-1]["times"] == optimizer.times
+
+
+def test_json_lines_know_the_subspace():
+    stream = io.StringIO()
+    optimizer = boids.Optimizer([(-1, 1)] * 3, budget=3, method="boids", seed=0)
+    drive.run(optimizer, sphere, callback=JsonLines(stream).update)
+    assert all(isinstance(line["dim"], int) and isinstance(line["K"], int) for line in records(stream))
+
+
+def test_json_lines_of_a_batch_and_of_a_resumed_run_are_counted():
+    stream = io.StringIO()
+    optimizer = boids.Optimizer([(-1, 1)] * 3, budget=10, method="random", seed=0)
+    for _ in range(3):
+        optimizer.tell(optimizer.ask(), 1.0)
+    drive.run(optimizer, lambda x: (x**2).sum(axis=1), vectorized=True, batch=4, callback=JsonLines(stream).update)
+    assert [line["evaluation"] for line in records(stream)] == [4, 5, 6, 7, 8, 9, 10]
+
+
+def test_json_lines_of_a_constrained_run_have_no_best_until_one_is_feasible():
+    stream = io.StringIO()
+    optimizer = boids.Optimizer([(-1, 1)], budget=3, method="random", seed=0, n_constraints=1)
+    lines = JsonLines(stream)
+    for constraint in (1.0, -1.0, 2.0):
+        lines.update(optimizer, optimizer.tell(optimizer.ask(), 5.0, constraints=[constraint]))
+    assert [line["best"] for line in records(stream)] == [None, 5.0, 5.0]
+    assert [line["feasible"] for line in records(stream)] == [False, True, False]
+    assert [line["constraints"] for line in records(stream)] == [[1.0], [-1.0], [2.0]]
+
+
+class Odd:
+    def __str__(self):
+        return "odd"
+
+
+def test_json_lines_are_strict_whatever_the_point_is():
+    import numpy as np
+
+    point: Mapping = {
+        "n": np.int64(3),
+        "on": np.bool_(True),
+        "w": np.array([1.0, np.nan, np.inf]),
+        "choice": Odd(),
+        "pair": (1, "zwölf"),
+        "none": None,
+        7: float("-inf"),
+    }
+    optimizer = boids.Optimizer([(-1, 1)], budget=1, method="random", seed=0)
+    optimizer.tell(optimizer.ask(), 1.0)
+    stream = io.StringIO()
+    trial = boids.Trial(id=0, params=point, unit=None, error="a\nb", state="failed")
+    JsonLines(stream).update(optimizer, trial)
+    [line] = records(stream)
+    assert line["x"] == {
+        "n": 3,
+        "on": True,
+        "w": [1.0, None, None],
+        "choice": "odd",
+        "pair": [1, "zwölf"],
+        "none": None,
+        "7": None,
+    }
+    assert line["error"] == "a\nb"
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_json_lines_do_not_end_a_run_that_nobody_reads(closed):
+    stream = io.StringIO() if closed else Closed()
+    if closed:
+        stream.close()
+    optimizer = boids.Optimizer([(-1, 1)] * 3, budget=5, method="random", seed=0)
+    drive.run(optimizer, sphere, callback=JsonLines(stream).update)
+    assert optimizer.n_told == 5
+    assert closed or stream.writes == 1
+
+
+def test_json_lines_are_flushed_one_by_one():
+    flushed = []
+
+    class Flushing(io.StringIO):
+        def flush(self):
+            flushed.append(self.getvalue().count("\n"))
+
+    optimizer = boids.Optimizer([(-1, 1)] * 3, budget=3, method="random", seed=0)
+    drive.run(optimizer, sphere, callback=JsonLines(Flushing()).update)
+    assert flushed == [1, 2, 3]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from boids.records import FloatArray, History, IntArray, Outcome, Proposal
+from boids.records import Domain, FloatArray, History, IntArray, Outcome, Proposal
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,8 @@ class Wanderer:
     reference: ClassVar[str] = "none"
     State: ClassVar[type[WandererState]] = WandererState
 
-    def init(self, dim: int, budget: int, rng: np.random.Generator) -> WandererState:
+    def init(self, domain: Domain, budget: int, rng: np.random.Generator) -> WandererState:
+        dim = domain.dim
         return WandererState(
             dim=dim,
             asked=0,
@@ -138,7 +139,7 @@ class Toy:
     reference: ClassVar[str] = "none"
     State: ClassVar[type[ToyState]] = ToyState
 
-    def init(self, dim: int, budget: int, rng: np.random.Generator) -> ToyState:
+    def init(self, domain: Domain, budget: int, rng: np.random.Generator) -> ToyState:
         return ToyState(0)
 
     def ready(self, state: ToyState) -> int:

@@ -13,18 +13,24 @@ if TYPE_CHECKING:
     from boids.errors import (
         BoidsError,
         BudgetExhausted,
+        CommandError,
+        EvaluationError,
         MethodError,
         MissingExtra,
         ProblemError,
+        ProgramError,
         SpaceError,
+        SpaceExhausted,
         StoreError,
         TellError,
     )
+    from boids.isolation import Isolated, isolate
     from boids.optimizer import Optimizer
-    from boids.records import FAILED, Trial
+    from boids.program import Program
+    from boids.records import FAILED, Measurement, Trial
     from boids.result import Result
     from boids.scipy_style import minimize
-    from boids.space import Float, Space
+    from boids.space import Bool, Categorical, Float, Int, Space
 
 _HOME = {
     "minimize": "boids.scipy_style",
@@ -34,6 +40,9 @@ _HOME = {
     "FAILED": "boids.records",
     "Space": "boids.space",
     "Float": "boids.space",
+    "Int": "boids.space",
+    "Categorical": "boids.space",
+    "Bool": "boids.space",
     "BoidsError": "boids.errors",
     "BudgetExhausted": "boids.errors",
     "MethodError": "boids.errors",
@@ -42,24 +51,43 @@ _HOME = {
     "SpaceError": "boids.errors",
     "StoreError": "boids.errors",
     "TellError": "boids.errors",
+    "Measurement": "boids.records",
+    "Program": "boids.program",
+    "isolate": "boids.isolation",
+    "Isolated": "boids.isolation",
+    "EvaluationError": "boids.errors",
+    "ProgramError": "boids.errors",
+    "CommandError": "boids.errors",
+    "SpaceExhausted": "boids.errors",
 }
 
 __all__ = [
     "FAILED",
     "BoidsError",
+    "Bool",
     "BudgetExhausted",
+    "Categorical",
+    "CommandError",
+    "EvaluationError",
     "Float",
+    "Int",
+    "Isolated",
+    "Measurement",
     "MethodError",
     "MissingExtra",
     "Optimizer",
     "ProblemError",
+    "Program",
+    "ProgramError",
     "Result",
     "Space",
     "SpaceError",
+    "SpaceExhausted",
     "StoreError",
     "TellError",
     "Trial",
     "algorithms",
+    "isolate",
     "minimize",
     "problems",
 ]

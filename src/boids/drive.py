@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from boids.errors import TellError
+from boids.errors import SpaceExhausted, TellError
 from boids.optimizer import Optimizer
 from boids.records import Trial
 from boids.values import describe_error, positive_int, real_number
@@ -26,6 +26,7 @@ class StopReason(StrEnum):
     """Why a run ended; the value is the word users see, `sentence` says it in full."""
 
     BUDGET = "budget"
+    SPACE = "space"
     TARGET = "target"
     TIMEOUT = "timeout"
     STAGNATION = "stagnation"
@@ -40,6 +41,7 @@ class StopReason(StrEnum):
 
 _SENTENCES = {
     StopReason.BUDGET: "All evaluations of the budget were made.",
+    StopReason.SPACE: "Every point of the space was tried, so the run ended before its budget.",
     StopReason.TARGET: "The target value was reached.",
     StopReason.TIMEOUT: "The time limit was reached.",
     StopReason.STAGNATION: "The best value has not improved for as many evaluations as `patience` allows.",
@@ -68,7 +70,8 @@ def run(
     Parameters
     ----------
     fun
-        The objective. It gets a point in the user's units and returns a number; see `vectorized`.
+        The objective. It gets a point in the user's units and returns a number, with black-box constraints
+        ``(number, [c1, …])``, or a `boids.Measurement`; see `vectorized`.
     vectorized
         If true, `fun` gets q points at once, as a (q, D) matrix or for a named space as a dict of columns, and
         returns q numbers.
@@ -93,25 +96,28 @@ def run(
     try:
         while True:
             # In this order: a run whose last evaluation reaches the target has reached the target.
-            if target is not None and optimizer.best is not None and _value(optimizer.best) <= target:
+            if target is not None and _reached(optimizer, target):
                 return StopReason.TARGET
             if not queue and not optimizer.remaining:
-                return StopReason.BUDGET
+                return StopReason.BUDGET if optimizer.n_asked == optimizer.budget else StopReason.SPACE
             if patience is not None and stale >= patience:
                 return StopReason.STAGNATION
             if timeout is not None and clock() - begun >= timeout:
                 return StopReason.TIMEOUT
             if not queue:
                 free = min(optimizer.ready, MOST_ROWS) if vectorized and batch == 1 else 1
-                queue = optimizer.ask(max(batch, free))
+                try:
+                    queue = optimizer.ask(max(batch, free))
+                except SpaceExhausted:
+                    return StopReason.SPACE
             group = queue if vectorized else queue[:1]
             queue = queue[len(group) :]
 
-            best = optimizer.best
             done = _evaluate(optimizer, fun, group, vectorized)
-            for trial in done:
-                improved = not trial.failed and (best is None or _value(trial) < _value(best))
-                best, stale = (trial, 0) if improved else (best, stale + 1)
+            best = optimizer.best
+            stale += len(done)
+            if best is not None and best.id in [trial.id for trial in done]:
+                stale = sum(trial.id > best.id for trial in done)
             if callback is not None:
                 answers = [_stops(callback, optimizer, trial) for trial in done]  # all of them, also after a yes
                 if any(answers):
@@ -129,7 +135,7 @@ def _evaluate(
     points = optimizer.space.decode_many(units) if vectorized else optimizer.space.decode(units[0])
     begun, error, values = time.perf_counter(), None, []
     try:
-        values = _rows(fun(points), len(trials)) if vectorized else [fun(points)]
+        values = _rows(fun(points), len(trials), optimizer.n_constraints) if vectorized else [fun(points)]
     except (Exception, SystemExit) as caught:  # sys.exit in a simulator's wrapper is a failed run, not our end
         error = describe_error(caught)
     finally:
@@ -146,8 +152,14 @@ def _tell(optimizer: Optimizer, trial: Trial, value: Any) -> Trial:
         return optimizer.tell(trial, error=error)
 
 
-def _rows(values: Any, count: int) -> list[Any]:
-    """Return what a vectorised objective returned as a list of `count` values."""
+def _rows(values: Any, count: int, n_constraints: int) -> list[Any]:
+    """Return what a vectorised objective returned as a list of `count` results.
+
+    With constraints it may be a pair of all values and a (q, C) matrix, as well as a list of q pairs.
+    """
+    if n_constraints and isinstance(values, tuple) and len(values) == 2 and np.ndim(values[1]) == 2:
+        numbers = _rows(values[0], count, 0)
+        return list(zip(numbers, _rows(values[1], count, 0), strict=True))
     try:
         rows = list(values)
     except TypeError:  # a bare number, which will do for a single row
@@ -178,8 +190,10 @@ def _stops(callback: Callback, optimizer: Optimizer, trial: Trial) -> bool:
     return isinstance(answer, (bool, np.bool_)) and bool(answer)
 
 
-def _value(trial: Trial) -> float:
-    return float("inf") if trial.value is None else trial.value
+def _reached(optimizer: Optimizer, target: float) -> bool:
+    """Whether a feasible point is as good as the target."""
+    best, value = optimizer.best, optimizer.estimate
+    return best is not None and value is not None and bool(best.feasible) and value <= target
 
 
 def _stale(optimizer: Optimizer) -> int:

@@ -19,6 +19,10 @@ class BudgetExhausted(BoidsError):
     """`Optimizer.ask` was called after the last evaluation of the budget had been handed out."""
 
 
+class SpaceExhausted(BudgetExhausted):
+    """`Optimizer.ask` was called after every point of a finite space had been handed out."""
+
+
 class MissingExtra(BoidsError, ImportError):
     """A feature needs an optional dependency that is not installed."""
 
@@ -33,6 +37,45 @@ class ProblemError(BoidsError, ValueError):
 
 class TellError(BoidsError, ValueError):
     """`Optimizer.tell` got a value that is not a number, or a trial that is not waiting for one."""
+
+
+class EvaluationError(BoidsError):
+    """An evaluation in another process raised, ended the process, or took too long."""
+
+
+class CommandError(BoidsError, ValueError):
+    """An external program's command, one of its options, or a point that is to be handed to it is not valid."""
+
+
+class ProgramError(EvaluationError):
+    """An evaluation by an external program failed.
+
+    Attributes
+    ----------
+    reason
+        What happened, without a full stop.
+    stderr
+        The end of what the program wrote to standard error.
+    folder
+        Where the files of the evaluation are, as the user would write it; empty if they were not kept.
+    """
+
+    def __init__(self, reason: str, stderr: str = "", folder: str = "") -> None:
+        super().__init__(reason, stderr, folder)  # all of it, so that it survives the way back from a worker process
+        self.reason = reason
+        self.stderr = stderr
+        self.folder = folder
+
+    def __str__(self) -> str:
+        lines = self.stderr.strip().splitlines()
+        said = f"; stderr ends with {shorten(lines[-1].strip())}" if lines else ""
+        kept = f"; its files are in {self.folder}" if self.folder else ""
+        return f"{self.reason}{said}{kept}."
+
+
+def shorten(text: str, limit: int = 200) -> str:
+    """Return a text for a message: quoted, without control characters, and cut."""
+    return repr(text if len(text) <= limit else text[: limit - 1] + "…")
 
 
 def did_you_mean(wrong: str, known: Iterable[str], otherwise: str) -> str:

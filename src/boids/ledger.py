@@ -1,16 +1,21 @@
 """The book of a run: which trials were asked for, which are pending, and what came back, in order.
 
-======  =====================================================================  ===========
-symbol  meaning                                                                shape
-======  =====================================================================  ===========
-n       number of trials told, the failed ones included
-units   points in the signed cube, one row per outcome                         (n, D)
-values  the outcomes in the order in which they were told; nan: failed         (n,)
-======  =====================================================================  ===========
+===========  ================================================================  ===========
+symbol       meaning                                                           shape
+===========  ================================================================  ===========
+n, C         number of trials told, the failed ones included; of constraints
+units        points in the signed cube, one row per outcome                    (n, D)
+values       the outcomes in the order in which they were told; nan: failed    (n,)
+constraints  the black-box constraints of the outcomes; nan: failed            (n, C)
+noise        known variances of the values; nan: unknown                       (n,)
+aims         the points as the method proposed them                            (n, D)
+===========  ================================================================  ===========
 """
 
 from __future__ import annotations
 
+import hashlib
+import math
 import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -19,8 +24,9 @@ from typing import Any, final
 import numpy as np
 
 from boids.errors import StoreError, TellError
-from boids.records import FloatArray, History, IntArray, Proposal, Trial
+from boids.records import Domain, FloatArray, History, IntArray, Proposal, Trial
 from boids.space import Space
+from boids.values import Reading
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +37,9 @@ class SavedLedger:
     values: FloatArray
     started: FloatArray
     ended: FloatArray
+    constraints: FloatArray
+    noise: FloatArray
+    aims: FloatArray | None
     errors: tuple[str | None, ...]
     infos: tuple[Mapping[str, Any], ...]
     told: IntArray
@@ -50,14 +59,22 @@ class Ledger:
     n_failed
         Number of trials that failed.
     best
-        The successful trial with the lowest value, the oldest among equals.
+        The best successful trial: the feasible one with the lowest value, or the least infeasible one while there is
+        none; the oldest among equals.
     """
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: Space, domain: Domain | None = None) -> None:
         self._space = space
+        self._domain = Domain(space.dim) if domain is None else domain
         self._told: list[int] = []
-        self._units: FloatArray = np.empty((16, space.dim))
-        self._values: FloatArray = np.empty(16)
+        self._rows: dict[str, FloatArray] = {
+            "units": np.empty((16, space.dim)),
+            "values": np.empty(16),
+            "constraints": np.empty((16, self._domain.n_constraints)),
+            "noise": np.empty(16),
+        }
+        self._seen: set[bytes] = set()
+        self._knows_noise = False
         self.trials: list[Trial] = []
         self.pending: dict[int, Proposal] = {}
         self.n_failed = 0
@@ -65,17 +82,31 @@ class Ledger:
 
     def history(self) -> History:
         """Return the outcomes so far, as views that cannot be written to and do not change any more."""
-        return self._history(len(self._told))
+        return self._history(len(self._told), self._knows_noise)
 
-    def preview(self, trial: Trial, value: float) -> History:
-        """Return the history as it will be once the trial is closed with this value (nan: failed)."""
+    def preview(self, trial: Trial, reading: Reading) -> History:
+        """Return the history as it will be once the trial is closed with this reading."""
         n = len(self._told)
-        if n == len(self._values):  # twice the room, so that n outcomes cost O(n D) altogether
-            self._units = np.concatenate([self._units, np.empty_like(self._units)])
-            self._values = np.concatenate([self._values, np.empty_like(self._values)])
+        if n == len(self._rows["values"]):  # twice the room, so that n outcomes cost O(n D) altogether
+            self._rows = {name: np.concatenate([rows, np.empty_like(rows)]) for name, rows in self._rows.items()}
+        aimed = self.pending[trial.id].aimed
+        if aimed is not None and "aims" not in self._rows:
+            self._rows["aims"] = self._rows["units"].copy()
         # Row n is beyond what any earlier history shows, and is written again if this outcome is not kept.
-        self._units[n], self._values[n] = trial.unit, value
-        return self._history(n + 1)
+        row: dict[str, Any] = {
+            "units": trial.unit,
+            "values": reading.value,
+            "constraints": reading.constraints,
+            "noise": reading.noise_variance,
+            "aims": trial.unit if aimed is None else aimed,
+        }
+        for name, rows in self._rows.items():
+            rows[n] = row[name]
+        return self._history(n + 1, self._knows_noise or not math.isnan(reading.noise_variance))
+
+    def tried(self, unit: FloatArray) -> bool:
+        """Whether a point was asked for before."""
+        return _fingerprint(unit) in self._seen
 
     def open(self, proposals: Iterable[Proposal], now: float) -> list[Trial]:
         """Enter proposals as pending trials."""
@@ -85,22 +116,27 @@ class Ledger:
             _protect(params)
             trials.append(Trial(number, params, proposal.unit, started=now, info=proposal.info))
             self.pending[number] = proposal
+            self._seen.add(_fingerprint(proposal.unit))
         self.trials += trials
         return trials
 
-    def close(self, trial: Trial, value: float, error: str | None, now: float) -> Trial:
-        """Enter the outcome of a pending trial: a value, or nan and why it failed."""
-        self.preview(trial, value)
-        if error is None:
-            done = replace(trial, value=value, state="done", ended=now)
+    def close(self, trial: Trial, reading: Reading, now: float) -> Trial:
+        """Enter the outcome of a pending trial."""
+        self.preview(trial, reading)
+        if reading.error is None:
+            constraints = reading.constraints if self._domain.n_constraints else None
+            noise = None if math.isnan(reading.noise_variance) else reading.noise_variance
+            done = replace(
+                trial, value=reading.value, constraints=constraints, noise_variance=noise, state="done", ended=now
+            )
+            self._knows_noise |= noise is not None
         else:
-            done = replace(trial, error=error, state="failed", ended=now)
+            done = replace(trial, error=reading.error, state="failed", ended=now)
         self.trials[trial.id] = done
         self._told.append(trial.id)
         del self.pending[trial.id]
         self.n_failed += done.failed
-        # Among equals the oldest wins, so that the order of the outcomes does not matter.
-        if error is None and (self.best is None or (value, trial.id) < (self.best.value, self.best.id)):
+        if not done.failed and (self.best is None or merit(done) < merit(self.best)):
             self.best = done
         return done
 
@@ -127,6 +163,9 @@ class Ledger:
             values=_column(trial.value for trial in self.trials),
             started=_column(trial.started for trial in self.trials),
             ended=_column(trial.ended for trial in self.trials),
+            constraints=self._by_trial("constraints"),
+            noise=self._by_trial("noise"),
+            aims=self._by_trial("aims") if "aims" in self._rows else None,
             errors=tuple(trial.error for trial in self.trials),
             infos=tuple(trial.info for trial in self.trials),
             told=np.array(self._told, dtype=np.int64),
@@ -134,34 +173,70 @@ class Ledger:
         )
 
     @classmethod
-    def restore(cls, space: Space, saved: SavedLedger) -> Ledger:
+    def restore(cls, space: Space, saved: SavedLedger, domain: Domain | None = None) -> Ledger:
         """Return the ledger that was saved, by entering everything again."""
-        ledger, n = cls(space), len(saved.units)
+        ledger, n = cls(space, domain), len(saved.units)
         told = [int(number) for number in saved.told]
         waiting = sorted(set(range(n)) - set(told))
-        columns = (saved.values, saved.started, saved.ended, saved.errors, saved.infos)
+        columns = (saved.values, saved.started, saved.ended, saved.errors, saved.infos, saved.noise)
         if (
             saved.units.shape != (n, space.dim)
+            or saved.constraints.shape != (n, ledger._domain.n_constraints)
+            or (saved.aims is not None and saved.aims.shape != (n, space.dim))
             or any(len(column) != n for column in columns)
             or sorted([*told, *waiting]) != list(range(n))
             or len(waiting) != len(saved.pending)
         ):
             raise StoreError("its trials do not fit together")
-        proposals = [Proposal(protected(unit), info=info) for unit, info in zip(saved.units, saved.infos, strict=True)]
+        aims: Iterable[Any] = [None] * n if saved.aims is None else saved.aims
+        proposals = [
+            Proposal(protected(unit), info=info, aimed=None if aim is None else protected(aim))
+            for unit, info, aim in zip(saved.units, saved.infos, aims, strict=True)
+        ]
         for number, proposal in zip(waiting, saved.pending, strict=True):
             proposals[number] = replace(proposal, unit=protected(proposal.unit))
         for proposal, started in zip(proposals, saved.started, strict=True):
             ledger.open([proposal], float(started))
         for number in told:
-            error, ended = saved.errors[number], float(saved.ended[number])
-            ledger.close(ledger.trials[number], float(saved.values[number]), error, ended)
+            reading = Reading(
+                float(saved.values[number]),
+                tuple(saved.constraints[number].tolist()),
+                float(saved.noise[number]),
+                saved.errors[number],
+            )
+            ledger.close(ledger.trials[number], reading, float(saved.ended[number]))
         return ledger
 
-    def _history(self, n: int) -> History:
-        units, values = self._units[:n], self._values[:n]
-        units.setflags(write=False)
-        values.setflags(write=False)
-        return History(units, values)
+    def _by_trial(self, name: str) -> FloatArray:
+        """Return rows of the history in the order of the trials' numbers, nan for pending ones."""
+        rows = self._rows[name]
+        ordered = np.full((len(self.trials), *rows.shape[1:]), np.nan)
+        ordered[self._told] = rows[: len(self._told)]
+        return ordered
+
+    def _history(self, n: int, knows_noise: bool) -> History:
+        views = {name: rows[:n] for name, rows in self._rows.items()}
+        for view in views.values():
+            view.setflags(write=False)
+        return History(
+            units=views["units"],
+            values=views["values"],
+            constraints=views["constraints"] if self._domain.n_constraints else None,
+            noise=views["noise"] if knows_noise else None,
+            aimed=views.get("aims"),
+            space=self._domain,
+            tried=self.tried,
+        )
+
+
+def merit(trial: Trial) -> tuple[float, float, int]:
+    """Return what a successful trial is judged by: feasibility, value, age; never the order of the outcomes."""
+    return trial.violation, math.inf if trial.value is None else trial.value, trial.id
+
+
+def _fingerprint(unit: FloatArray) -> bytes:
+    """Return a few bytes for a point, the same for 0.0 and -0.0."""
+    return hashlib.blake2b((unit + 0.0).tobytes(), digest_size=16).digest()
 
 
 def protected(array: Any) -> FloatArray:

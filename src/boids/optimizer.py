@@ -13,27 +13,23 @@ numbers therefore does not depend on the order in which values come back, and ne
 
 from __future__ import annotations
 
-import math
 import os
-import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any, final, overload
 
-import numpy as np
-
-from boids import plain, snapshot
-from boids.algorithms import ALGORITHMS, Algorithm
-from boids.errors import BudgetExhausted, MethodError, StoreError, did_you_mean
-from boids.ledger import Ledger, SavedLedger, protected
+from boids import plain, run_file
+from boids.algorithms import Algorithm, find
+from boids.errors import BudgetExhausted, SpaceExhausted, StoreError
+from boids.ledger import Ledger
+from boids.recommendation import Recommendation, Recommender
 from boids.records import Outcome, Proposal, Trial
+from boids.run_file import RunFile, SavedRun
+from boids.setup import ASK, INIT, TELL, Setup
 from boids.space import Space
-from boids.values import describe_error, positive_int, read_value
+from boids.space.linear import LinearConstraints
+from boids.values import Reading, describe_error, positive_int, read_outcome
 
-# What a random stream is for: the first part of its key, the trial's number being the second.
-_INIT, _ASK, _TELL = 0, 1, 2
-_MEMBERS = ("name", "State", "init", "ready", "ask", "tell", "diagnostics")
 #: The phases that every run reports, whether or not its method has them.
 PHASES = ("fit", "select", "optimise", "evaluate", "other")
 
@@ -54,6 +50,16 @@ class Optimizer:
         A name such as "boids", or an algorithm with its settings, such as ``boids.algorithms.Boids(particles=30)``.
     seed
         A non-negative integer makes the run reproducible; None draws one, kept in `seed`.
+    noisy
+        Whether two evaluations of one point may differ. Then points may be evaluated again, and `best` is the trial
+        with the lowest posterior mean; otherwise no point is proposed twice.
+    n_constraints
+        Number of black-box constraints: every value comes with so many numbers, feasible where all are ≤ 0.
+    linear_constraints
+        Linear constraints on the parameters, which every proposal satisfies: `scipy.optimize.LinearConstraint`, or
+        text such as "x1 <= x2" or "sum(w) == 1", or a list of these.
+    penalty
+        If given, the black-box constraints are not modelled: the method minimises value + penalty · Σ max(0, c).
 
     Examples
     --------
@@ -66,54 +72,94 @@ class Optimizer:
     """
 
     def __init__(
-        self, space: Any, *, budget: int, method: str | Algorithm[Any] = "boids", seed: int | None = None
+        self,
+        space: Any,
+        *,
+        budget: int,
+        method: str | Algorithm[Any] = "boids",
+        seed: int | None = None,
+        noisy: bool = False,
+        n_constraints: int = 0,
+        linear_constraints: Any = (),
+        penalty: float | None = None,
     ) -> None:
-        self._space = Space.of(space)
-        self._budget = positive_int(budget, "budget")
-        self._algorithm = _find_algorithm(method)
-        self._seed = _check_seed(seed)
-        self._ledger = Ledger(self._space)
+        self._setup = Setup.of(space, budget, method, seed, noisy, n_constraints, linear_constraints, penalty)
+        self._ledger = Ledger(self.space, self._setup.domain)
+        self._exhausted = False
+        self._recommender = Recommender()
+        self._recommendation: Recommendation | None = None
         self._times = dict.fromkeys(PHASES, 0.0)
         self._meta: dict[str, Any] = {}
         begun = time.perf_counter()
-        self._state = self._algorithm.init(self._space.dim, self._budget, self._rng(_INIT, 0))
+        self._state = self.algorithm.init(self._setup.seen_domain, self.budget, self._setup.rng(INIT, 0))
         self.add_time("other", time.perf_counter() - begun)
 
     def __repr__(self) -> str:
         best = "none yet" if self.best is None else f"{self.best.value:g}"
-        return f"<Optimizer {self.method}, D={self._space.dim}, told {self.n_told}/{self._budget}, best {best}>"
+        return f"<Optimizer {self.method}, D={self.space.dim}, told {self.n_told}/{self.budget}, best {best}>"
 
     # --- what is known ------------------------------------------------------------------------------------
 
     @property
     def space(self) -> Space:
         """The search space."""
-        return self._space
+        return self._setup.space
 
     @property
     def budget(self) -> int:
         """Number of evaluations of the whole run."""
-        return self._budget
+        return self._setup.budget
 
     @property
     def method(self) -> str:
         """The method's name."""
-        return self._algorithm.name
+        return self.algorithm.name
 
     @property
     def algorithm(self) -> Algorithm[Any]:
         """The method with its settings."""
-        return self._algorithm
+        return self._setup.algorithm
 
     @property
     def seed(self) -> int:
         """The seed in use, also if none was given."""
-        return self._seed
+        return self._setup.seed
+
+    @property
+    def noisy(self) -> bool:
+        """Whether two evaluations of one point may differ."""
+        return self._setup.noisy
+
+    @property
+    def n_constraints(self) -> int:
+        """Number of black-box constraints."""
+        return self._setup.n_constraints
+
+    @property
+    def linear_constraints(self) -> LinearConstraints | None:
+        """The linear constraints on the parameters, None without any."""
+        return self._setup.linear
+
+    @property
+    def penalty(self) -> float | None:
+        """The weight of the constraints' violations if they are not modelled."""
+        return self._setup.penalty
 
     @property
     def best(self) -> Trial | None:
-        """The successful trial with the lowest value, the oldest among equals; None before the first success."""
-        return self._ledger.best
+        """The best trial so far, None before the first success.
+
+        That is the feasible one with the lowest value, the oldest among equals; while there is none, the least
+        infeasible one. If the objective is noisy, the lowest posterior mean takes the place of the lowest value.
+        """
+        return self._recommended().trial if self.noisy and self._ledger.best is not None else self._ledger.best
+
+    @property
+    def estimate(self) -> float | None:
+        """The value of `best`: as observed, or if the objective is noisy its posterior mean."""
+        if self._ledger.best is None:
+            return None
+        return self._recommended().mean if self.noisy else self._ledger.best.value
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -142,13 +188,15 @@ class Optimizer:
 
     @property
     def remaining(self) -> int:
-        """Number of trials that may still be asked for."""
-        return self._budget - self.n_asked
+        """Number of trials that may still be asked for; a space of few points may end before the budget."""
+        if self._exhausted:
+            return 0
+        return int(min(self.budget, self._setup.placement.points)) - self.n_asked
 
     @property
     def ready(self) -> int:
         """How many trials can be asked for at once without any of them missing the outcome of another."""
-        return min(self.remaining, max(1, self._algorithm.ready(self._state)))
+        return min(self.remaining, max(1, self.algorithm.ready(self._state)))
 
     @property
     def times(self) -> dict[str, float]:
@@ -164,15 +212,16 @@ class Optimizer:
     def diagnostics(self) -> dict[str, Any]:
         """What there is to know about the run, JSON-able: the method's own facts, and those of every run."""
         return {
-            **plain.jsonable(self._algorithm.diagnostics(self._state), "diagnostics"),
+            **plain.jsonable(self.algorithm.diagnostics(self._state), "diagnostics"),
             "method": self.method,
-            "seed": self._seed,
-            "dim": self._space.dim,
-            "budget": self._budget,
+            "seed": self.seed,
+            "dim": self.space.dim,
+            "budget": self.budget,
             "asked": self.n_asked,
             "told": self.n_told,
             "failed": self.n_failed,
-            "best": None if self.best is None else self.best.value,
+            "best": self.estimate,
+            "feasible": None if self.best is None else self.best.feasible,
             "times": self.times,
         }
 
@@ -188,17 +237,27 @@ class Optimizer:
         Either all of them are handed out or, if the method raises, none.
         """
         count = 1 if n is None else positive_int(n, "n")
-        if not self.remaining:
+        if self.n_asked >= self.budget:
             raise BudgetExhausted(
-                f"All {self._budget} evaluations of the budget have been handed out, "
+                f"All {self.budget} evaluations of the budget have been handed out, "
                 f"{len(self._ledger.pending)} of them are not told yet; a larger budget needs a new Optimizer."
             )
         begun = time.perf_counter()
-        state, history, made = self._state, self._ledger.history(), list[Proposal]()
-        for number in range(self.n_asked, min(self.n_asked + count, self._budget)):
+        state, history, made = self._state, self._setup.seen(self._ledger.history()), list[Proposal]()
+        for number in range(self.n_asked, self.n_asked + min(count, self.remaining)):
             pending = (*self._ledger.pending.values(), *made)
-            state, proposal = self._algorithm.ask(state, history, pending, self._rng(_ASK, number))
-            made.append(self._checked(proposal))
+            proposed, proposal = self.algorithm.ask(state, history, pending, self._setup.rng(ASK, number))
+            placed = self._setup.place(proposal, number, made, self._ledger.tried)
+            if placed is None:
+                self._exhausted = True
+                break
+            made.append(placed)
+            state = proposed
+        if not made:
+            raise SpaceExhausted(
+                f"All {self.n_asked} points of the space have been handed out, and without noise none is worth a "
+                "second evaluation; the run ends before its budget."
+            )
 
         trials = self._ledger.open(made, time.time())
         self._state = state
@@ -210,7 +269,15 @@ class Optimizer:
         self.add_time("other", max(0.0, rest))
         return trials[0] if n is None else trials
 
-    def tell(self, trial: Trial | int, value: Any = None, *, error: str | BaseException | None = None) -> Trial:
+    def tell(
+        self,
+        trial: Trial | int,
+        value: Any = None,
+        *,
+        constraints: Any = None,
+        noise_variance: float | None = None,
+        error: str | BaseException | None = None,
+    ) -> Trial:
         """Take the value of a pending trial, and return the finished trial.
 
         Parameters
@@ -219,7 +286,12 @@ class Optimizer:
             A trial from `ask`, or its number.
         value
             A real number, also as an array of one element. nan, ±inf and `boids.FAILED` say that the evaluation
-            failed; a failure counts in the budget.
+            failed; a failure counts in the budget. What an objective may return will do, too: ``(value, [c1, …])`` if
+            there are constraints, or a `boids.Measurement`.
+        constraints
+            The black-box constraints' values, feasible where all are ≤ 0.
+        noise_variance
+            The variance of the value, if it is known.
         error
             Why the evaluation failed; if given, the trial is a failure whatever the value.
 
@@ -230,12 +302,15 @@ class Optimizer:
         """
         begun = time.perf_counter()
         asked = self._ledger.find(trial)
-        number, reason = read_value(value) if error is None else (math.nan, describe_error(error))
-        history, proposal = self._ledger.preview(asked, number), self._ledger.pending[asked.id]
-        rng = self._rng(_TELL, asked.id)
-        state = self._algorithm.tell(self._state, history, proposal, Outcome(number), rng)
+        if error is None:
+            reading = read_outcome(value, constraints, noise_variance, n_constraints=self.n_constraints)
+        else:
+            reading = Reading.failed(describe_error(error), self.n_constraints)
+        history, proposal = self._setup.seen(self._ledger.preview(asked, reading)), self._ledger.pending[asked.id]
+        outcome = Outcome(float(history.values[-1]))
+        state = self.algorithm.tell(self._state, history, proposal, outcome, self._setup.rng(TELL, asked.id))
 
-        done = self._ledger.close(asked, number, reason, time.time())
+        done = self._ledger.close(asked, reading, time.time())
         self._state = state
         self.add_time("other", time.perf_counter() - begun)
         return done
@@ -256,114 +331,49 @@ class Optimizer:
         """
         if meta is not None:
             self._meta = plain.jsonable(dict(meta), "meta")
-        algorithm = self._algorithm
-        run = _SavedRun(
-            space=self._space.to_manifest(),
-            budget=self._budget,
-            seed=self._seed,
-            method=algorithm.name,
+        run = SavedRun(
+            space=self.space.to_manifest(),
+            linear=None if self.linear_constraints is None else self.linear_constraints.to_manifest(),
+            budget=self.budget,
+            seed=self.seed,
+            method=self.algorithm.name,
+            noisy=self.noisy,
+            n_constraints=self.n_constraints,
+            penalty=self.penalty,
+            exhausted=self._exhausted,
             times=self._times,
             ledger=self._ledger.save(),
         )
-        arrays: list[plain.AnyArray] = []
-        content = {
-            "run": plain.encode(run, _SavedRun, arrays, "run"),
-            "state": plain.encode(self._state, algorithm.State, arrays, "state"),
-            # Only boids' own methods can be made again from their settings; `load` asks for the others.
-            "settings": plain.encode(algorithm, type(algorithm), arrays, "settings")
-            if ALGORITHMS.get(algorithm.name) is type(algorithm)
-            else None,
-            "meta": self._meta,
-        }
-        snapshot.write(path, content, arrays)
+        run_file.write(path, RunFile(run, self.algorithm, self._state, self._meta))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, method: Algorithm[Any] | None = None) -> Optimizer:
         """Return the optimizer that was saved; `method` is needed only for one that is not boids' own."""
-        algorithm = None if method is None else _find_algorithm(method)
-        content, arrays = snapshot.read(path)
-        try:
-            run: _SavedRun = plain.decode(content["run"], _SavedRun, arrays, "run")
-            if algorithm is None:
-                algorithm = _saved_algorithm(run.method, content["settings"], arrays)
-            elif algorithm.name != run.method:
-                raise StoreError(f"it was made by the method {run.method!r}, not by {algorithm.name!r}")
-            elif content["settings"] is not None and algorithm != _saved_algorithm(
-                run.method, content["settings"], arrays
-            ):
-                raise StoreError(f"it was made by {run.method!r} with other settings; load it without method=")
+        file = run_file.read(path, None if method is None else find(method))
+        run = file.run
+        with run_file.explained(path):
             space = Space.from_manifest(run.space)
-            optimizer = cls(space, budget=run.budget, method=algorithm, seed=run.seed)
-            optimizer._state = plain.decode(content["state"], algorithm.State, arrays, "state")
+            optimizer = cls(
+                space,
+                budget=run.budget,
+                method=file.algorithm,
+                seed=run.seed,
+                noisy=run.noisy,
+                n_constraints=run.n_constraints,
+                linear_constraints=() if run.linear is None else LinearConstraints.from_manifest(space, run.linear),
+                penalty=run.penalty,
+            )
+            optimizer._state = file.state
+            optimizer._exhausted = run.exhausted
             optimizer._times = dict(run.times)
-            optimizer._meta = dict(content.get("meta", {}))
-            optimizer._ledger = Ledger.restore(space, run.ledger)
-            if optimizer.remaining < 0:
+            optimizer._meta = file.meta
+            optimizer._ledger = Ledger.restore(space, run.ledger, optimizer._setup.domain)
+            if optimizer.n_asked > optimizer.budget:
                 raise StoreError("it has more trials than its budget")
-        except (StoreError, ValueError, TypeError, KeyError) as error:
-            reason = str(error).rstrip(".")
-            raise StoreError(f"The snapshot {os.fspath(path)!r} cannot be used: {reason}.") from error
         return optimizer
 
-    def _rng(self, purpose: int, number: int) -> np.random.Generator:
-        return np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(purpose, number)))
-
-    def _checked(self, proposal: Proposal) -> Proposal:
-        """Return the proposal with its point inside the cube, whatever rounding did, and safe from changes."""
-        unit = np.asarray(proposal.unit, dtype=float)
-        if unit.shape != (self._space.dim,) or not np.isfinite(unit).all():
-            raise MethodError(
-                f"The method {self.method!r} must propose {self._space.dim} finite coordinates, "
-                f"got the shape {unit.shape} or a nan; this is a mistake in the method."
-            )
-        return replace(proposal, unit=protected(np.clip(unit, -1.0, 1.0)))
-
-
-@dataclass(frozen=True, eq=False)
-class _SavedRun:
-    """Everything about a run as plain data, but for its method's settings and state."""
-
-    space: Any
-    budget: int
-    seed: int
-    method: str
-    times: dict[str, float]
-    ledger: SavedLedger
-
-
-def _check_seed(seed: Any) -> int:
-    """Return the seed, or a fresh one for None: short enough to be read aloud and to survive in any JSON."""
-    if seed is None:
-        return secrets.randbits(48)
-    if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or seed < 0:
-        raise ValueError(f"seed must be None or an integer of at least 0, got {seed!r}.")
-    return int(seed)
-
-
-def _find_algorithm(method: Any) -> Algorithm[Any]:
-    """Return the algorithm of that name with its default settings, or `method` itself if it is one."""
-    if isinstance(method, str):
-        if method in ALGORITHMS:
-            algorithm: Algorithm[Any] = ALGORITHMS[method]()
-            return algorithm
-        hint = did_you_mean(method, ALGORITHMS, "see the list.")
-        raise MethodError(f"There is no method {method!r}; {hint} Methods: {', '.join(sorted(ALGORITHMS))}.")
-    if isinstance(method, type):
-        raise MethodError(
-            f"The method must be an instance, got the class {method.__name__}; write {method.__name__}()."
-        )
-    missing = [name for name in _MEMBERS if not hasattr(method, name)]
-    if missing:
-        raise MethodError(f"A method must be a name or an algorithm, got {method!r}, which has no {missing[0]!r}.")
-    found: Algorithm[Any] = method
-    return found
-
-
-def _saved_algorithm(name: str, settings: Any, arrays: list[plain.AnyArray]) -> Algorithm[Any]:
-    """Return the algorithm that a snapshot was made by, with its settings."""
-    if settings is None:
-        raise StoreError(f"its method {name!r} is not one of boids' own; give it to Optimizer.load(path, method=…)")
-    if name not in ALGORITHMS:
-        raise StoreError(f"this boids has no method {name!r}; it has {', '.join(sorted(ALGORITHMS))}")
-    algorithm: Algorithm[Any] = plain.decode(settings, ALGORITHMS[name], arrays, "settings")
-    return algorithm
+    def _recommended(self) -> Recommendation:
+        """Return the noisy run's best trial by posterior mean, worked out once per outcome."""
+        if self._recommendation is None or self._recommendation.told != self.n_told:
+            self._recommendation = self._recommender.recommend(self._ledger.trials, self.n_told)
+        return self._recommendation

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any, final
 
@@ -11,6 +12,7 @@ from scipy.optimize import OptimizeResult
 from boids.drive import StopReason
 from boids.optimizer import Optimizer
 from boids.records import FloatArray, Trial
+from boids.space import Space
 
 
 @final
@@ -20,25 +22,34 @@ class Result(OptimizeResult):
     Attributes
     ----------
     x
-        The best point in the user's units, None if every evaluation failed.
+        The best point in the user's units, None if every evaluation failed. With constraints it is the best feasible
+        point, or the least infeasible one if none is feasible; with noise the one of the lowest posterior mean.
     fun
-        Its value, nan if every evaluation failed.
+        Its value, nan if every evaluation failed; with noise its posterior mean (`observed` is what was measured).
     nfev
         Number of evaluations made, the failed ones included.
     success
-        Whether at least one evaluation succeeded.
+        Whether a feasible point was found; without constraints, whether at least one evaluation succeeded.
     status
-        Why the run ended, in a word: "budget", "target", "timeout", "stagnation", "callback" or "interrupted".
+        Why the run ended, in a word: "budget", "space", "target", "timeout", "stagnation", "callback" or "interrupted".
     message
         The same in full.
     trials
         All trials, in the order in which they were asked for.
     history
-        The best value so far after each evaluation, nan until the first success (nfev,).
+        The best feasible value observed so far after each evaluation, nan until the first one (nfev,).
     method, seed
         What it takes to repeat the run.
     times
         Seconds spent in each phase.
+    observed
+        The value measured at `x`; differs from `fun` only with noise.
+    constraints, feasible
+        The black-box constraints' values at `x` (None without any), and whether all are ≤ 0.
+    space
+        The search space.
+    diagnostics
+        The method's own facts at the end of the run.
     """
 
     x: Any
@@ -52,6 +63,11 @@ class Result(OptimizeResult):
     method: str
     seed: int
     times: dict[str, float]
+    observed: float
+    constraints: FloatArray | None
+    feasible: bool
+    space: Space
+    diagnostics: dict[str, Any]
 
     @classmethod
     def of(cls, optimizer: Optimizer, reason: StopReason) -> Result:
@@ -60,9 +76,9 @@ class Result(OptimizeResult):
         make: Any = cls  # a dict, which SciPy's type stubs do not show
         result: Result = make(
             x=None if best is None else _copied(best.params),
-            fun=np.nan if best is None else best.value,
+            fun=np.nan if best is None else optimizer.estimate,
             nfev=optimizer.n_told,
-            success=best is not None,
+            success=best is not None and bool(best.feasible),
             status=reason.value,
             message=_message(optimizer, reason),
             trials=trials,
@@ -70,30 +86,58 @@ class Result(OptimizeResult):
             method=optimizer.method,
             seed=optimizer.seed,
             times=optimizer.times,
+            observed=np.nan if best is None else best.value,
+            constraints=None if best is None or best.constraints is None else np.array(best.constraints),
+            feasible=best is not None and bool(best.feasible),
+            space=optimizer.space,
+            diagnostics=optimizer.diagnostics,
         )
         return result
 
+    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
+        """Draw the run, and return the Matplotlib figure: convergence, subspaces, lines, importance, times.
+
+        Needs the extra ``plot``. See `boids.plots.plot` for the options; `path` saves the figure.
+        """
+        from boids.plots import plot  # only here, for it imports Matplotlib
+
+        return plot(self, path=path, **options)
+
     def __repr__(self) -> str:
         """Return a few lines, however many trials and parameters there are."""
-        names = ("message", "success", "status", "fun", "x", "nfev", "method", "seed")
+        names = ["message", "success", "status", "fun", "x", "nfev", "method", "seed"]
+        names += ["feasible"] * (self.get("constraints") is not None)
         return "\n".join(f"{name:>9}: {_shown(self[name])}" for name in names if name in self)
 
 
 def _message(optimizer: Optimizer, reason: StopReason) -> str:
     """Say why the run ended and how it went."""
-    told, failed = optimizer.n_told, optimizer.n_failed
-    if optimizer.best is not None:
-        return reason.sentence + (f" {failed} of {told} evaluations failed." if failed else "")
-    if not told:
-        return f"{reason.sentence} No evaluation was finished."
-    first = next(trial.error for trial in optimizer.trials if trial.failed)
-    return f"{reason.sentence} All {told} evaluations failed; the first error was: {first}"
+    told, failed, best = optimizer.n_told, optimizer.n_failed, optimizer.best
+    if best is None:
+        if not told:
+            return f"{reason.sentence} No evaluation was finished."
+        first = next(trial.error for trial in optimizer.trials if trial.failed)
+        return f"{reason.sentence} All {told} evaluations failed; the first error was: {first}"
+    sentences = [reason.sentence]
+    if failed:
+        sentences.append(f"{failed} of {told} evaluations failed.")
+    if not best.feasible:
+        broken = sum(each > 0.0 for each in best.constraints or ())
+        sentences.append(
+            f"No feasible point was found; the least infeasible one violates {broken} of {optimizer.n_constraints} "
+            f"constraints, by {best.violation:.3g} in all."
+        )
+    if optimizer.noisy:
+        sentences.append(
+            "x has the lowest posterior mean among the evaluated points, and fun is that mean, not a measured value."
+        )
+    return " ".join(sentences)
 
 
 def _best_so_far(trials: tuple[Trial, ...]) -> FloatArray:
     """Return the running minimum over the finished trials, in the order in which they were asked for."""
-    values = [np.nan if trial.value is None else trial.value for trial in trials if trial.state != "pending"]
-    best: FloatArray = np.fmin.accumulate(np.array(values, dtype=float))
+    values = [trial.value if trial.feasible else None for trial in trials if trial.state != "pending"]
+    best: FloatArray = np.fmin.accumulate(np.array([np.nan if v is None else v for v in values], dtype=float))
     return best
 
 

@@ -24,13 +24,17 @@ def minimize(
     seed: int | None = None,
     n_workers: int = 1,
     vectorized: bool = False,
+    noisy: bool = False,
+    n_constraints: int = 0,
+    linear_constraints: Any = (),
+    penalty: float | None = None,
     timeout: float | None = None,
     target: float | None = None,
     patience: int | None = None,
     callback: Callback | None = None,
     progress: bool | None = None,
 ) -> Result:
-    """Minimise an expensive function over a box with exactly `budget` evaluations, or fewer if told to stop early.
+    """Minimise an expensive function with exactly `budget` evaluations, or fewer if told to stop early.
 
     An evaluation that raises, or returns nan, ±inf, `boids.FAILED` or something that is not a number, counts as a
     failed evaluation, and the run goes on. Ctrl-C ends the run and returns what was found.
@@ -38,7 +42,8 @@ def minimize(
     Parameters
     ----------
     fun
-        The objective: gets a point, returns a number. A point is a float array, or a dict for a named space.
+        The objective: gets a point, returns a number. A point is a float array, or a dict for a named space. With
+        constraints it returns ``(number, [c1, …])``; a `boids.Measurement` will do in any case.
     space
         A list of (low, high) pairs, a `scipy.optimize.Bounds` or a `boids.Space`.
     budget
@@ -52,6 +57,16 @@ def minimize(
     vectorized
         If true, `fun` gets q points as a (q, D) matrix, or for a named space as a dict of columns, and returns q
         numbers.
+    noisy
+        Whether two evaluations of one point may differ. Then the result is the point with the lowest posterior mean;
+        otherwise no point is evaluated twice.
+    n_constraints
+        Number of black-box constraints, feasible where all are ≤ 0.
+    linear_constraints
+        Linear constraints on the parameters, which every proposal satisfies: `scipy.optimize.LinearConstraint`, or
+        text such as "x1 <= x2" or "sum(w) == 1", or a list of these.
+    penalty
+        If given, black-box constraints are not modelled: the method minimises value + penalty · Σ max(0, c).
     timeout
         Seconds after which no further evaluation is begun.
     target
@@ -81,7 +96,16 @@ def minimize(
         raise ValueError(
             f"n_workers={n_workers} needs vectorized=True, an objective that takes several points at once."
         )
-    optimizer = Optimizer(space, budget=budget, method=method, seed=seed)
+    optimizer = Optimizer(
+        space,
+        budget=budget,
+        method=method,
+        seed=seed,
+        noisy=noisy,
+        n_constraints=n_constraints,
+        linear_constraints=linear_constraints,
+        penalty=penalty,
+    )
     with ExitStack() as stack:
         if progress:
             from boids.progress import Progress  # only here, for it imports rich

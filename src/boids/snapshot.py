@@ -28,7 +28,7 @@ from boids.errors import StoreError
 from boids.plain import AnyArray
 
 #: Goes up by one whenever an older boids could misread what this one writes.
-VERSION = 1
+VERSION = 2
 _FORMAT = "boids-snapshot"
 
 
@@ -72,6 +72,9 @@ def read(path: str | os.PathLike[str]) -> tuple[Any, list[AnyArray]]:
     if isinstance(version, int) and version > VERSION:
         writer = manifest.get("written_by")
         raise StoreError(f"The snapshot {shown} was written by boids {writer}; this is {__version__}; upgrade boids.")
+    if isinstance(version, int) and 0 < version < VERSION:
+        writer = manifest.get("written_by")
+        raise StoreError(f"The snapshot {shown} was written by the older boids {writer}; resume it with that version.")
     try:
         digest = _from_npy(packed.pop("sha256.npy")).tobytes()
         intact = digest == _digest(packed) and version == VERSION

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
 
-from boids.errors import TellError
-from boids.records import FAILED
+from boids.errors import EvaluationError, TellError
+from boids.records import FAILED, Measurement
 
 
 def positive_int(value: Any, name: str) -> int:
@@ -40,8 +41,94 @@ def read_value(value: Any) -> tuple[float, str | None]:
     return math.nan, f"The value is {number}, not a finite number."
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What came out of an evaluation, checked.
+
+    Attributes
+    ----------
+    value
+        nan exactly if the evaluation failed.
+    constraints
+        One number per black-box constraint; nan if the evaluation failed.
+    noise_variance
+        nan if unknown.
+    error
+        Why the evaluation failed.
+    """
+
+    value: float
+    constraints: tuple[float, ...] = ()
+    noise_variance: float = math.nan
+    error: str | None = None
+
+    @classmethod
+    def failed(cls, error: str, n_constraints: int) -> Reading:
+        """Return the reading of an evaluation that failed."""
+        return cls(math.nan, (math.nan,) * n_constraints, error=error)
+
+
+def read_outcome(value: Any, constraints: Any = None, noise_variance: Any = None, *, n_constraints: int = 0) -> Reading:
+    """Return what an objective returned, or a caller told, as a `Reading`.
+
+    `value` may be a number, a pair ``(value, [c1, …])`` if there are constraints, or a `Measurement`. A value or a
+    constraint that is nan or infinite is a failed evaluation; what cannot be read at all is a `TellError`.
+    """
+    if isinstance(value, Measurement):
+        value, constraints, noise_variance = (
+            value.value,
+            constraints if constraints is not None else (value.constraints if n_constraints else None),
+            noise_variance if noise_variance is not None else value.noise_variance,
+        )
+    elif n_constraints and constraints is None and isinstance(value, tuple) and len(value) == 2:
+        value, constraints = value
+    number, error = read_value(value)
+    noise = _noise_variance(noise_variance)
+    if error is not None:
+        return Reading.failed(error, n_constraints)
+    read = _constraints(constraints, n_constraints)
+    broken = [i for i, each in enumerate(read) if not math.isfinite(each)]
+    if broken:
+        which = f"Constraint {broken[0] + 1} of {n_constraints}"
+        return Reading.failed(f"{which} is {read[broken[0]]}, not a finite number.", n_constraints)
+    return Reading(number, read, noise)
+
+
+def _constraints(constraints: Any, expected: int) -> tuple[float, ...]:
+    """Return the constraints' values as floats."""
+    if constraints is None:
+        if not expected:
+            return ()
+        raise TellError(
+            f"The run has {expected} constraints, but no values for them came; return (value, [c1, …]), "
+            "or tell(trial, value, constraints=[c1, …])."
+        )
+    if isinstance(constraints, (str, bytes, dict, set)):
+        raise TellError(f"Constraints must be a list of {expected} numbers, got {type(constraints).__name__}.")
+    try:
+        items = [constraints] if np.ndim(constraints) == 0 else list(constraints)
+    except (TypeError, ValueError):
+        raise TellError(f"Constraints must be a list of {expected} numbers, got {constraints!r}.") from None
+    if len(items) != expected:
+        hint = "; say so with n_constraints" if not expected else ""
+        raise TellError(f"The run has {expected} constraints, but {len(items)} values came{hint}.")
+    return tuple(_number(item) for item in items)
+
+
+def _noise_variance(variance: Any) -> float:
+    if variance is None:
+        return math.nan
+    number = _number(variance)
+    if not 0.0 <= number < math.inf:
+        raise TellError(f"A noise variance must be a finite number of at least 0, got {number}.")
+    return number
+
+
 def describe_error(error: Any) -> str:
     """Return the reason for a failure, given as text or as an exception."""
+    if isinstance(error, EvaluationError):
+        return str(error)  # a sentence that says it all
     if isinstance(error, BaseException):
         return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     if isinstance(error, str):

@@ -9,12 +9,13 @@ import boids
 from boids.algorithms import Boids
 from boids.algorithms.boids import DESIGN
 from boids.algorithms.boids_lines import acquisition_function, candidates, draw_function
+from boids.algorithms.boids_models import Fit, Fits
 from boids.blocks.embedding import Embedding
 from boids.blocks.nsga2 import NSGA2
 from boids.errors import MethodError
 from boids.gp.model import Hyperparameters, Surrogate
 from boids.gp.posterior import Posterior
-from boids.records import History, Outcome, Proposal
+from boids.records import Domain, History, Outcome, Proposal
 
 #: Small searches, so that the tests spend their time on what they test.
 SMALL = {
@@ -32,7 +33,7 @@ class Run:
         self.algorithm, self.seed = algorithm, seed
         self.units, self.values, self.asked = [], [], 0
         self.dim = dim
-        self.state = algorithm.init(dim, budget, self.rng(0, 0))
+        self.state = algorithm.init(Domain(dim), budget, self.rng(0, 0))
         self.visited = [self.state.embedding.dim]
 
     def rng(self, kind, number):
@@ -158,7 +159,7 @@ def test_the_tolerance_of_baxus_stays_longer_and_exceeding_longer_still():
 def test_data_incumbents_and_lines_survive_a_split():
     run = Run(Boids(**SMALL), 20, 200).go(sphere, 20)
     run.go(lambda u: 100.0 + sphere(u), 6)
-    before_points = run.state.embedding.lift(run.state.data(run.history())[0])
+    before_points = run.state.embedding.lift(run.state.aims(run.history()))
     swarm, embedding = run.state.swarm, run.state.embedding
     images = [embedding.lift(a) for a in (swarm.positions, swarm.best_positions, swarm.displacements, swarm.leader)]
     rows = run.state.rows
@@ -166,7 +167,7 @@ def test_data_incumbents_and_lines_survive_a_split():
         run.go(lambda u: 100.0 + sphere(u), 1)
     swarm, embedding = run.state.swarm, run.state.embedding
     np.testing.assert_array_equal(run.state.rows[: len(rows)], rows)
-    after_points = embedding.lift(run.state.data(run.history())[0])
+    after_points = embedding.lift(run.state.aims(run.history()))
     np.testing.assert_array_equal(after_points[: len(rows)], before_points)
     np.testing.assert_array_equal(embedding.lift(swarm.leader), images[3])
     np.testing.assert_array_equal(embedding.lift(swarm.best_positions), images[1])
@@ -179,7 +180,7 @@ def test_length_scales_are_carried_over_a_split_such_that_correlations_stay():
     hyper = Hyperparameters(np.array([0.3, 1.0, 2.0]), 1.0, 0.01)
     points = rng.uniform(-1, 1, (5, 3))
     method = Boids(**SMALL)
-    state = replace(Run(method, 12, 100).go(sphere, 21).state, embedding=old, hyper=hyper, swarm=None)
+    state = replace(Run(method, 12, 100).go(sphere, 21).state, embedding=old, fits=Fits(Fit(hyper, 21)), swarm=None)
     run = Run(method, 12, 100).go(sphere, 21)
     swarm = replace(
         run.state.swarm,
@@ -192,7 +193,7 @@ def test_length_scales_are_carried_over_a_split_such_that_correlations_stay():
     finer = split.embedding.project(old.lift(points))
     assert split.embedding.dim > 3
     one = Posterior.condition(method.surrogate, hyper, points, np.arange(5.0))
-    other = Posterior.condition(method.surrogate, split.hyper, finer, np.arange(5.0))
+    other = Posterior.condition(method.surrogate, split.fits.objective.hyper, finer, np.arange(5.0))
     np.testing.assert_allclose(other.factor, one.factor, atol=1e-10)
 
 
@@ -225,7 +226,8 @@ def test_the_leader_after_a_restart_is_of_the_run_or_of_all_data(incumbents, exp
     assert run.state.epoch == 1
     run.go(sphere, 5)
     run.ask()
-    led = method._led(run.state, run.history())
+    history = run.history()
+    led = method._led(run.state, history, run.state.aims(history), history.values[run.state.rows])
     assert (led.leader_value == -50.0) is expected
 
 
@@ -412,8 +414,9 @@ def test_thompson_noise_is_fixed_per_row_of_a_batch():
     method = Boids(search_precision="double", **SMALL)
     run = Run(method, 10, 100).go(sphere, 20)
     run.ask()
-    points, values = run.state.data(run.history())
-    posterior = Posterior.condition(method.surrogate, run.state.hyper, points, values)
+    data = run.state.data(run.history())
+    posterior = Posterior.condition(method.surrogate, run.state.fits.objective.hyper, data.points, data.values)
+    points = data.points
     draw = draw_function(method, posterior, points[0], np.random.default_rng(0))
     alpha = acquisition_function(method, posterior, draw, points[0], 0.0, np.random.default_rng(1))
     z = np.random.default_rng(2).uniform(-1, 1, (3, points.shape[1]))

@@ -4,17 +4,18 @@ import numpy as np
 import pytest
 from test_boids import SMALL, Run, sphere
 
-from boids.algorithms import Boids
+from boids.algorithms import Boids, boids_models
 from boids.algorithms import boids as module
 from boids.algorithms.boids import DESIGN
 from boids.blocks.design import DESIGNS
 from boids.blocks.embedding import Embedding
 from boids.blocks.line import Lines
 from boids.blocks.swarm import Swarm
+from boids.records import Domain
 
 
-def spy(monkeypatch, name):
-    """Record the arguments of a function that the module calls."""
+def spy(monkeypatch, name, module=module):
+    """Record the arguments of a function that a module calls."""
     calls, real = [], getattr(module, name)
 
     def recorded(*args, **more):
@@ -76,7 +77,7 @@ def test_first_velocities(rule, moving):
 
 @pytest.mark.parametrize("name", sorted(DESIGNS))
 def test_the_design_is_the_one_asked_for(name):
-    state = Boids(design=name, n_init=9).init(30, 100, np.random.default_rng(4))
+    state = Boids(design=name, n_init=9).init(Domain(30), 100, np.random.default_rng(4))
     rng = np.random.default_rng(4)
     embedding = Embedding.random(30, state.embedding.dim, rng)
     np.testing.assert_array_equal(state.embedding.bins, embedding.bins)
@@ -84,9 +85,9 @@ def test_the_design_is_the_one_asked_for(name):
 
 
 def test_the_initial_dimension_can_be_given():
-    assert Boids(initial_dim=5).init(30, 100, np.random.default_rng(0)).embedding.dim == 5
-    assert Boids(initial_dim=50).init(30, 100, np.random.default_rng(0)).embedding.dim == 30
-    assert Boids(embedding=False).init(30, 100, np.random.default_rng(0)).embedding.dim == 30
+    assert Boids(initial_dim=5).init(Domain(30), 100, np.random.default_rng(0)).embedding.dim == 5
+    assert Boids(initial_dim=50).init(Domain(30), 100, np.random.default_rng(0)).embedding.dim == 30
+    assert Boids(embedding=False).init(Domain(30), 100, np.random.default_rng(0)).embedding.dim == 30
 
 
 def test_random_first_particles_do_not_insist_on_the_best():
@@ -110,7 +111,7 @@ def test_random_first_particles_do_not_insist_on_the_best():
 )
 def test_the_tolerance_of_baxus_depends_on_the_budget_until_the_input_dimension(changes, expected):
     method = Boids(failure_tolerance="baxus", **changes)
-    state = method.init(100, 1000, np.random.default_rng(0))
+    state = method.init(Domain(100), 1000, np.random.default_rng(0))
     got = {}
     while True:
         got[state.embedding.dim] = method.tolerance(state)
@@ -122,13 +123,14 @@ def test_the_tolerance_of_baxus_depends_on_the_budget_until_the_input_dimension(
 
 
 def test_standardisation_is_passed_on(monkeypatch):
-    calls = spy(monkeypatch, "standardise")
+    calls, real = [], boids_models.Scale.of
+    monkeypatch.setattr(boids_models.Scale, "of", lambda *args: calls.append(args) or real(*args))
     Run(Boids(standardise="median", flat_spread=0.5, **SMALL), 6, 60).go(sphere, 21)
     assert calls[0][1:] == ("median", 0.5)
 
 
 def test_training_is_passed_on_and_its_result_is_kept(monkeypatch):
-    calls = spy(monkeypatch, "train")
+    calls = spy(monkeypatch, "train", boids_models)
     run = Run(Boids(training="multistart", refit_fraction=0.3, **SMALL), 6, 60).go(sphere, 23)
     assert [(c[0], c[6], c[5]) for c in calls] == [
         ("multistart", 0.3, 0),
@@ -137,11 +139,11 @@ def test_training_is_passed_on_and_its_result_is_kept(monkeypatch):
     ]
     assert calls[0][4] is None
     assert calls[1][4] is not None
-    assert run.state.fitted_at == 22
+    assert run.state.fits.objective.fitted_at == 22
 
 
 def test_released_trains_as_released(monkeypatch):
-    calls = spy(monkeypatch, "train")
+    calls = spy(monkeypatch, "train", boids_models)
     Run(Boids.released(**SMALL), 6, 60).go(sphere, 21)
     assert calls[0][0] == "released"
 
@@ -166,11 +168,11 @@ def test_pending_points_are_fantasised(monkeypatch):
 def test_a_restart_forgets_the_fit_and_a_split_keeps_it():
     run = Run(Boids(n_init=5, particles=5, **SMALL), 3, 100).go(lambda u: 1.0, 33)
     assert run.state.epoch == 1
-    assert run.state.hyper is None
+    assert run.state.fits.objective is None
     run = Run(Boids(**SMALL), 20, 100).go(lambda u: 1.0, 27)
     assert run.state.embedding.dim == 4
-    assert run.state.hyper.lengthscales.shape == (4,)
-    assert run.state.fitted_at == 0
+    assert run.state.fits.objective.hyper.lengthscales.shape == (4,)
+    assert run.state.fits.objective.fitted_at == 0
 
 
 def test_outcomes_proposed_in_a_coarser_subspace_do_not_use_up_the_patience_of_a_finer_one():

@@ -1,4 +1,4 @@
-"""The methods, one file each; `ALGORITHMS` maps the names users type to their classes."""
+"""The methods, one file each; `ALGORITHMS` maps the names users type to their classes, `find` gets one ready."""
 
 from __future__ import annotations
 
@@ -7,7 +7,29 @@ from typing import Any
 from boids.algorithms.boids import Boids
 from boids.algorithms.protocol import Algorithm
 from boids.algorithms.random_search import RandomSearch
+from boids.errors import MethodError, did_you_mean
 
 ALGORITHMS: dict[str, type[Any]] = {cls.name: cls for cls in (Boids, RandomSearch)}
 
-__all__ = ["ALGORITHMS", "Algorithm", "Boids", "RandomSearch"]
+__all__ = ["ALGORITHMS", "Algorithm", "Boids", "RandomSearch", "find"]
+
+_MEMBERS = ("name", "State", "init", "ready", "ask", "tell", "diagnostics")
+
+
+def find(method: Any) -> Algorithm[Any]:
+    """Return the algorithm of that name with its default settings, or `method` itself if it is one."""
+    if isinstance(method, str):
+        if method in ALGORITHMS:
+            algorithm: Algorithm[Any] = ALGORITHMS[method]()
+            return algorithm
+        hint = did_you_mean(method, ALGORITHMS, "see the list.")
+        raise MethodError(f"There is no method {method!r}; {hint} Methods: {', '.join(sorted(ALGORITHMS))}.")
+    if isinstance(method, type):
+        raise MethodError(
+            f"The method must be an instance, got the class {method.__name__}; write {method.__name__}()."
+        )
+    missing = [name for name in _MEMBERS if not hasattr(method, name)]
+    if missing:
+        raise MethodError(f"A method must be a name or an algorithm, got {method!r}, which has no {missing[0]!r}.")
+    found: Algorithm[Any] = method
+    return found

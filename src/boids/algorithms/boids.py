@@ -16,32 +16,39 @@ K       termination factor: the subspace is left when K > K_max
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar, cast, final
 
 import numpy as np
 
-from boids.algorithms.boids_lines import acquisition_function, choose_line, draw_function, optimise_on_line
+from boids.algorithms.boids_lines import (
+    acquisition_function,
+    choose_line,
+    draw_function,
+    optimise_on_line,
+    within_limits,
+)
+from boids.algorithms.boids_models import Beliefs, Data, Fits
 from boids.algorithms.boids_settings import BoidsSettings
 from boids.blocks import schedule
 from boids.blocks.design import DESIGNS
 from boids.blocks.embedding import Embedding
 from boids.blocks.line import Lines
+from boids.blocks.merit import violations
 from boids.blocks.patience import Patience, PatienceRules
-from boids.blocks.scaling import standardise
 from boids.blocks.stopwatch import Stopwatch
 from boids.blocks.swarm import Swarm
 from boids.errors import MethodError
-from boids.gp.model import Hyperparameters
-from boids.gp.posterior import Posterior
-from boids.gp.training import train
-from boids.records import FloatArray, History, IntArray, Outcome, Proposal
+from boids.records import Domain, FloatArray, History, IntArray, Outcome, Proposal
 
 T = TypeVar("T")
 
 #: The `line` of a proposal that belongs to the initial design.
 DESIGN = -1
+
+#: Random points among which a design looks for some that satisfy linear constraints.
+DESIGN_DRAWS = 2000
 
 
 @final
@@ -61,13 +68,31 @@ class BoidsState:
     rows: IntArray  # rows of the history that belong to the current run (n,)
     swarm: Swarm | None
     moves: IntArray  # how often each line was followed in this run (m,)
+    owners: IntArray  # the line that each of these rows was found on, -1 for none (n,)
+    homes: IntArray  # where in `rows` each particle began (m,)
     patience: Patience
-    hyper: Hyperparameters | None
-    fitted_at: int  # number of rows at the last fit
+    fits: Fits
+    to_beat: float  # noisy runs: what a value must be below to count as a success
 
-    def data(self, history: History) -> tuple[FloatArray, FloatArray]:
-        """Return Z and y of the current run."""
-        return self.embedding.project(history.units[self.rows]), history.values[self.rows]
+    def aims(self, history: History) -> FloatArray:
+        """Return where the current run's proposals were aimed at, which is where its particles are (n, d)."""
+        return self.embedding.project(history.aims[self.rows])
+
+    def place(self, units: FloatArray, domain: Domain) -> FloatArray:
+        """Return where evaluated points are in the subspace, though they may have been moved since they were lifted."""
+        is_moved = domain.snapping is not None or domain.violating is not None
+        return self.embedding.average(units) if is_moved else self.embedding.project(units)
+
+    def data(self, history: History) -> Data:
+        """Return what the models learn from: Z and what came out."""
+        rows = self.rows
+        return Data(
+            points=self.place(history.units[rows], history.domain),
+            values=history.values[rows],
+            constraints=None if history.constraints is None else history.constraints[rows],
+            noise=None if history.noise is None else history.noise[rows],
+            noisy=history.domain.noisy,
+        )
 
 
 @final
@@ -79,9 +104,11 @@ class Boids(BoidsSettings):
     summary: ClassVar[str] = "incumbent-guided lines in a nested random subspace (this package's own default)"
     reference: ClassVar[str] = "Ngo, Ha, Chan & Zhang, AAAI 2025"
     State: ClassVar[type[BoidsState]] = BoidsState
+    models_constraints: ClassVar[bool] = True
 
-    def init(self, dim: int, budget: int, rng: np.random.Generator) -> BoidsState:
+    def init(self, domain: Domain, budget: int, rng: np.random.Generator) -> BoidsState:
         """Draw the first subspace and its initial design."""
+        dim = domain.dim
         if not self.embedding:
             start, splits = dim, 0
         elif self.initial_dim is not None:
@@ -98,7 +125,7 @@ class Boids(BoidsSettings):
             asked=0,
             epoch=0,
             embedding=embedding,
-            **self._fresh_run(embedding, budget, rng),
+            **self._fresh_run(embedding, domain, budget, rng),
         )
 
     def ready(self, state: BoidsState) -> int:
@@ -118,25 +145,31 @@ class Boids(BoidsSettings):
             return state, self._proposal(state, rng.uniform(-1.0, 1.0, state.embedding.dim), DESIGN)
 
         watch = Stopwatch()
-        points, values = state.data(history)
+        domain, embedding, data, aims = history.domain, state.embedding, state.data(history), state.aims(history)
         if state.swarm is None:
-            swarm = self._first_swarm(points, values, missing=max(0, state.design_size - len(points)), rng=rng)
-            state = replace(state, swarm=swarm, moves=np.zeros(len(swarm), dtype=np.int64))
+            homes = self._homes(data, missing=max(0, state.design_size - len(aims)), rng=rng)
+            velocity = self._initial_velocity((len(homes), embedding.dim), rng)
+            swarm = Swarm.at(aims[homes], data.values[homes], velocity)
+            state = replace(state, swarm=swarm, homes=homes, moves=np.zeros(len(homes), dtype=np.int64))
         with watch.phase("fit"):
-            targets = standardise(values, self.standardise, self.flat_spread)
-            state, posterior = self._condition(state, points, targets, rng)
+            fits, beliefs = Beliefs.form(self, data, state.fits, rng)
+            judgement = beliefs.judge(data)
+            state = replace(state, fits=fits, to_beat=judgement.to_beat)
             waiting = [p for p in pending if p.memo["epoch"] == state.epoch]
             if waiting:
-                posterior = posterior.fantasise(state.embedding.project(np.array([p.unit for p in waiting])))
+                beliefs = beliefs.fantasise(state.place(np.array([p.unit for p in waiting]), domain))
         with watch.phase("select"):
-            swarm = self._led(state, history)
+            swarm = self._led(state, history, aims, judgement.merits)
             lines = self._lines(swarm, rng)
-            draw = draw_function(self, posterior, swarm.leader, rng)
+            draw = draw_function(self, beliefs.objective, swarm.leader, rng)
+            limits = beliefs.limits(np.float64, swarm.leader) if beliefs.has_limits else None
             busy = [_line_of(p) for p in waiting if _line_of(p) != DESIGN]
-            i, rewards = choose_line(self, draw, posterior.hyper.noise_variance, lines, busy, rng)
+            noise_variance = beliefs.objective.hyper.noise_variance
+            i, rewards = choose_line(self, draw, noise_variance, lines, busy, rng, limits)
         with watch.phase("optimise"):
-            alpha = acquisition_function(self, posterior, draw, swarm.leader, float(targets.min()), rng)
-            z = optimise_on_line(self, alpha, lines, i, swarm, state.embedding.sizes, rng)
+            alpha = acquisition_function(self, beliefs.objective, draw, swarm.leader, judgement.best_target, rng)
+            alpha = within_limits(alpha, limits, embedding, domain)
+            z = optimise_on_line(self, alpha, lines, i, swarm, embedding.sizes, rng, _newness(history, embedding))
         with watch.phase("lift"):
             proposal = self._proposal(state, z, i, reward=float(rewards[i]))
         return state, replace(proposal, times=watch.seconds)
@@ -152,30 +185,32 @@ class Boids(BoidsSettings):
         """Move the particle of the proposal's line; leave the subspace when patience is exhausted."""
         if proposal.memo["epoch"] != state.epoch:
             return state  # from before a restart: the history has it, this run does not
-        earlier = history.values[state.rows]
-        row = len(history) - 1
-        state = replace(state, rows=np.append(state.rows, row))
-        z = state.embedding.project(history.units[row])
-        line = _line_of(proposal)
+        improved = self._improved(state, history, outcome)
+        line, z = _line_of(proposal), state.embedding.project(proposal.aim)
+        moved = line != DESIGN and state.swarm is not None and not outcome.failed
+        state = replace(
+            state,
+            rows=np.append(state.rows, len(history) - 1),
+            owners=np.append(state.owners, line if moved else -1),
+        )
         if line == DESIGN:
             return self._join(state, z, outcome, rng)
-
-        if state.swarm is not None and not outcome.failed:
+        if moved:
             # A failed evaluation moves nobody: nothing is known there but that it failed.
             moves = state.moves.copy()
             moves[line] += 1
-            state = replace(state, swarm=state.swarm.move(line, z, outcome.value), moves=moves)
+            state = replace(state, swarm=_formed(state.swarm).move(line, z, outcome.value), moves=moves)
         if proposal.memo["dim"] != state.embedding.dim:
             return state  # proposed in a coarser subspace: it says nothing about how this one fares
-        patience = state.patience.update(self._improved(earlier, outcome), self.tolerance(state), self.rules)
+        patience = state.patience.update(improved, self.tolerance(state), self.rules)
         state = replace(state, patience=patience)
         if not patience.exhausted(self.rules):
             return state
-        return self._split(state, rng) if state.embedding.splittable else self._restart(state, rng)
+        return self._split(state, rng) if state.embedding.splittable else self._restart(state, history.domain, rng)
 
     def diagnostics(self, state: BoidsState) -> dict[str, Any]:
         """Return where the run stands."""
-        hyper = state.hyper
+        hyper = None if state.fits.objective is None else state.fits.objective.hyper
         return {
             "subspace_dim": state.embedding.dim,
             "restarts": state.epoch,
@@ -192,17 +227,16 @@ class Boids(BoidsSettings):
 
     # ------------------------------------------------------------------------------------- the swarm and its lines
 
-    def _first_swarm(self, points: FloatArray, values: FloatArray, missing: int, rng: np.random.Generator) -> Swarm:
-        """Choose the first particles among the evaluated design, of which `missing` points are yet to come."""
-        order = rng.permutation(len(points))
-        if self.first_particles == "design" and len(order) > self.particles and not np.isnan(values).all():
-            best = int(np.nanargmin(values))
+    def _homes(self, data: Data, missing: int, rng: np.random.Generator) -> IntArray:
+        """Choose where the first particles begin among the evaluated design, of which `missing` points are to come."""
+        merits = data.merits(data.values)
+        order = rng.permutation(len(merits))
+        if self.first_particles == "design" and len(order) > self.particles and not np.isnan(merits).all():
+            best = int(np.nanargmin(merits))
             order = np.concatenate([[best], order[order != best]])
         # With fewer points than particles several particles start at one point, with velocities of their own; places
         # are kept for design points that are still being evaluated.
-        wanted = max(min(self.particles, len(points)), self.particles - missing)
-        chosen = np.resize(order, wanted)
-        return Swarm.at(points[chosen], values[chosen], self._initial_velocity((wanted, points.shape[1]), rng))
+        return np.resize(order, max(min(self.particles, len(merits)), self.particles - missing))
 
     def _initial_velocity(self, shape: tuple[int, ...], rng: np.random.Generator) -> FloatArray:
         return np.zeros(shape) if self.initial_velocity == "zero" else rng.uniform(-1.0, 1.0, shape)
@@ -214,16 +248,22 @@ class Boids(BoidsSettings):
         if len(state.swarm) >= self.particles:
             return replace(state, swarm=state.swarm.follow(z, outcome.value))
         swarm = state.swarm.join(z, outcome.value, self._initial_velocity(z.shape, rng))
-        return replace(state, swarm=swarm, moves=np.append(state.moves, 0))
+        homes = np.append(state.homes, len(state.rows) - 1)
+        return replace(state, swarm=swarm, homes=homes, moves=np.append(state.moves, 0))
 
-    def _led(self, state: BoidsState, history: History) -> Swarm:
-        """Return the swarm with its leader taken from all data if so configured (paper), else from the run."""
+    def _led(self, state: BoidsState, history: History, aims: FloatArray, merits: FloatArray) -> Swarm:
+        """Return the swarm with its incumbents, the leader taken from all data if so configured (paper)."""
         swarm = _formed(state.swarm)
-        if self.incumbents == "run" or np.isnan(history.values).all():
+        if history.domain.noisy or history.constraints is not None:
+            # What is best may change with every outcome: means do, and so does the first feasible point's arrival.
+            swarm = swarm.judged(aims, merits, state.homes, state.owners)
+        if self.incumbents == "run" or history.domain.noisy or np.isnan(history.values).all():
             return swarm
         # After a restart the subspace is the input space, so that older points have a place in it.
-        best = int(np.nanargmin(history.values))
-        return swarm.follow(state.embedding.project(history.units[best]), float(history.values[best]))
+        all_merits = Data(history.units, history.values, history.constraints, None).merits(history.values)
+        best = int(np.nanargmin(all_merits))
+        leader = state.embedding.project(history.aims[best])
+        return replace(swarm, leader=leader, leader_value=float(all_merits[best]))
 
     def _lines(self, swarm: Swarm, rng: np.random.Generator) -> Lines:
         """Return the m lines: incumbent-guided (Eq. 1), or random in the ablation."""
@@ -237,19 +277,6 @@ class Boids(BoidsSettings):
             vectors[still] = rng.uniform(low, 1.0, (int(still.sum()), vectors.shape[1]))
         lines = Lines.through(swarm.positions, vectors)
         return lines.one_sided() if self.line_extent == "ray" else lines
-
-    # ------------------------------------------------------------------------------------------------ the surrogate
-
-    def _condition(
-        self, state: BoidsState, points: FloatArray, targets: FloatArray, rng: np.random.Generator
-    ) -> tuple[BoidsState, Posterior]:
-        """Fit the hyper-parameters if it is time to, and condition the process on the data."""
-        hyper = train(
-            self.training, self.surrogate, points, targets, state.hyper, state.fitted_at, self.refit_fraction, rng
-        )
-        if hyper is not None:
-            state = replace(state, fitted_at=len(points), hyper=hyper)
-        return state, Posterior.condition(self.surrogate, _formed(state.hyper), points, targets)
 
     # ------------------------------------------------------------------------------------------ nested subspaces
 
@@ -274,10 +301,20 @@ class Boids(BoidsSettings):
             dim, state.input_dim, state.initial_dim, state.splits, self.new_bins, max(until - self.n_init, 1)
         )
 
-    def _improved(self, earlier: FloatArray, outcome: Outcome) -> bool:
-        """Whether the outcome beats the run's best so far by more than the threshold."""
+    def _improved(self, state: BoidsState, history: History, outcome: Outcome) -> bool:
+        """Whether the latest outcome beats the run's best before it by more than the threshold."""
         if outcome.failed:
             return False
+        if history.domain.noisy and history.constraints is None:
+            return outcome.value < state.to_beat
+        earlier = history.values[state.rows]
+        if history.constraints is not None:
+            violation = violations(history.constraints[state.rows])
+            mine = float(violations(history.constraints[-1:])[0])
+            if mine > 0.0:  # less infeasible than all the others
+                known = violation[~np.isnan(violation)]
+                return not len(known) or mine < float(known.min()) * (1.0 - self.success_threshold)
+            earlier = earlier[violation == 0.0]
         known = earlier[~np.isnan(earlier)]
         if not len(known):
             return True
@@ -286,39 +323,51 @@ class Boids(BoidsSettings):
 
     def _split(self, state: BoidsState, rng: np.random.Generator) -> BoidsState:
         """Go on in a finer subspace; all data and the whole swarm come along."""
-        hyper = _formed(state.hyper)
-        embedding, parent = state.embedding.split(hyper.lengthscales, self.new_bins, rng)
-        # A coordinate that becomes k copies needs √k times its length scale for the same correlations.
-        copies = np.bincount(parent, minlength=state.embedding.dim)
-        carried = replace(hyper, lengthscales=(hyper.lengthscales * np.sqrt(copies))[parent])
+        order = _formed(state.fits.objective).hyper.lengthscales
+        embedding, parent = state.embedding.split(order, self.new_bins, rng)
         return replace(
             state,
             embedding=embedding,
             swarm=_formed(state.swarm).reindex(parent),
             patience=Patience.fresh(self.rules),
-            hyper=self.surrogate.clipped(carried),
-            fitted_at=0,
+            fits=state.fits.carried(self, parent),
         )
 
-    def _restart(self, state: BoidsState, rng: np.random.Generator) -> BoidsState:
+    def _restart(self, state: BoidsState, domain: Domain, rng: np.random.Generator) -> BoidsState:
         """Begin again in the input space; the history stays, this run starts without data."""
         embedding = Embedding.identity(state.input_dim)
-        fresh = self._fresh_run(embedding, state.budget - state.asked, rng)
+        fresh = self._fresh_run(embedding, domain, state.budget - state.asked, rng)
         return replace(state, epoch=state.epoch + 1, embedding=embedding, **fresh)
 
-    def _fresh_run(self, embedding: Embedding, remaining: int, rng: np.random.Generator) -> dict[str, Any]:
+    def _fresh_run(
+        self, embedding: Embedding, domain: Domain, remaining: int, rng: np.random.Generator
+    ) -> dict[str, Any]:
         """Return the fields of a state whose run has only an initial design to begin with."""
         count = min(self.n_init, remaining)
         return {
             "design_size": count,
-            "queue": DESIGNS[self.design](count, embedding.dim, rng),
+            "queue": self._design(embedding, domain, count, rng),
             "rows": np.empty(0, dtype=np.int64),
+            "owners": np.empty(0, dtype=np.int64),
+            "homes": np.empty(0, dtype=np.int64),
             "swarm": None,
             "moves": np.empty(0, dtype=np.int64),
             "patience": Patience.fresh(self.rules),
-            "hyper": None,
-            "fitted_at": 0,
+            "fits": Fits(),
+            "to_beat": np.inf,
         }
+
+    def _design(self, embedding: Embedding, domain: Domain, count: int, rng: np.random.Generator) -> FloatArray:
+        """Return the initial design; where linear constraints forbid a point, one that is allowed takes its place."""
+        design = DESIGNS[self.design](count, embedding.dim, rng)
+        if domain.violating is None:
+            return design
+        wrong = np.flatnonzero(domain.violating(embedding.lift(design)) > 0.0)
+        others = rng.uniform(-1.0, 1.0, (DESIGN_DRAWS, embedding.dim))
+        violation = domain.violating(embedding.lift(others))
+        # The least wrong of many; the shell moves what is still not allowed.
+        design[wrong] = others[np.argsort(violation, kind="stable")[: len(wrong)]]
+        return design
 
     def _proposal(self, state: BoidsState, z: FloatArray, line: int, **info: float) -> Proposal:
         facts = {"dim": state.embedding.dim, "K": state.patience.factor, "restarts": state.epoch}
@@ -327,6 +376,14 @@ class Boids(BoidsSettings):
             memo={"line": line, "epoch": state.epoch, "dim": state.embedding.dim},
             info={"phase": "design" if line == DESIGN else "line", "line": line, **facts, **info},
         )
+
+
+def _newness(history: History, embedding: Embedding) -> Callable[[FloatArray], bool]:
+    """Return whether a subspace point leads to one that has not been evaluated; continuous ones always do."""
+    snapping = history.domain.snapping
+    if snapping is None or history.domain.noisy:
+        return lambda z: True
+    return lambda z: not history.tried(np.asarray(snapping(embedding.lift(z))))
 
 
 def _line_of(proposal: Proposal) -> int:

@@ -18,16 +18,21 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from boids.algorithms.boids_models import Limits, feasible_first
 from boids.algorithms.boids_settings import BoidsSettings
 from boids.blocks import acquisition
 from boids.blocks.bandit import select_line
+from boids.blocks.embedding import Embedding
 from boids.blocks.line import Lines
 from boids.blocks.swarm import Swarm
 from boids.gp.paths import Path, draw_path
 from boids.gp.posterior import Posterior
-from boids.records import FloatArray, IntArray
+from boids.records import Domain, FloatArray, IntArray
 
 Acquisition: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]
+
+#: A point that breaks a linear constraint by its whole range counts like so many deviations of a modelled one.
+LINEAR_WEIGHT = 10.0
 
 
 def draw_function(settings: BoidsSettings, posterior: Posterior, centre: FloatArray, rng: np.random.Generator) -> Path:
@@ -42,8 +47,9 @@ def choose_line(
     lines: Lines,
     busy: Sequence[int],
     rng: np.random.Generator,
+    limits: Limits | None = None,
 ) -> tuple[int, FloatArray]:
-    """LINE-SELECT: return the line on which the draw is best, and the rewards of all lines."""
+    """LINE-SELECT: return the line on which the draw is best, within the limits, and the rewards of all lines."""
     count, dim = lines.origins.shape
     if not settings.line_selection:
         return int(rng.integers(count)), np.full(count, np.nan)
@@ -51,7 +57,8 @@ def choose_line(
 
     def realisation(origins: FloatArray, directions: FloatArray, t: FloatArray) -> FloatArray:
         values = np.asarray(draw.on_lines(origins, directions, t), dtype=np.float64)
-        return values + noise * rng.standard_normal(t.shape) if noise else values
+        values = values + noise * rng.standard_normal(t.shape) if noise else values
+        return values if limits is None else feasible_first(values, limits.on_lines(origins, directions, t))
 
     per_line = max(1, min(settings.bandit_candidates // count, candidates(settings, dim)))
     return select_line(realisation, lines, per_line, rng, avoid=busy)
@@ -84,6 +91,31 @@ def acquisition_function(
     return lambda z: acquisition.negative_ucb(*predict(z), settings.ucb_beta)
 
 
+def within_limits(alpha: Acquisition, limits: Limits | None, embedding: Embedding, domain: Domain) -> Acquisition:
+    """Return alpha of the points that would really be evaluated, which puts feasibility first.
+
+    Integers and categories are made whole before the models are asked; the coordinates of a bin then differ, and the
+    models know their mean. Modelled and linear constraints come before alpha.
+    """
+    if limits is None and domain.snapping is None and domain.violating is None:
+        return alpha
+
+    def bounded(z: NDArray[Any]) -> NDArray[Any]:
+        violation: NDArray[Any] = np.zeros(len(z))
+        if domain.snapping is not None or domain.violating is not None:
+            units = embedding.lift(z)
+            if domain.snapping is not None:
+                units = domain.snapping(units)
+                z = embedding.average(units)
+            if domain.violating is not None:
+                violation = LINEAR_WEIGHT * domain.violating(units)
+        if limits is not None:
+            violation = violation + limits(z)
+        return feasible_first(alpha(z), violation)
+
+    return bounded
+
+
 def optimise_on_line(
     settings: BoidsSettings,
     alpha: Acquisition,
@@ -92,8 +124,12 @@ def optimise_on_line(
     swarm: Swarm,
     bin_sizes: IntArray,
     rng: np.random.Generator,
+    is_new: Callable[[FloatArray], bool] = lambda z: True,
 ) -> FloatArray:
-    """LINE-OPT: return the point of least alpha on the front of (alpha, |z - g|, |z - p_i|), started on line i."""
+    """LINE-OPT: return the point of least alpha on the front of (alpha, |z - g|, |z - p_i|), started on line i.
+
+    Among the points of the front it is the best new one, if one is new.
+    """
     dim = lines.origins.shape[1]
     count, dtype = candidates(settings, dim), _search_dtype(settings)
     if settings.line_optimisation:
@@ -106,8 +142,10 @@ def optimise_on_line(
         start = rng.uniform(-1.0, 1.0, (count, dim)).astype(dtype)
         objectives = _alone(alpha)
     front = settings.search.minimise(objectives, start, rng)
-    chosen = front.points[int(np.argmin(front.values[:, 0]))]
-    return np.asarray(np.clip(chosen, -1.0, 1.0), dtype=np.float64)
+    ranking = np.argsort(front.values[:, 0], kind="stable")
+    ranked = (np.asarray(np.clip(front.points[k], -1.0, 1.0), dtype=np.float64) for k in ranking)
+    first = next(ranked)
+    return first if is_new(first) else next((z for z in ranked if is_new(z)), first)
 
 
 def candidates(settings: BoidsSettings, dim: int) -> int:

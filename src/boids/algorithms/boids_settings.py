@@ -87,6 +87,9 @@ class BoidsSettings:
     refit_fraction: float = setting(0.02, "ours: refit when the data have grown by this share (warm training)", least=0)
     standardise: Centre = setting("mean", "released code; BAxUS: median")
     flat_spread: float = setting(0.0, "ours: judged by rounding error; released code: 1e-6", least=0)
+    failures: Literal["modelled", "worst"] = setting(
+        "modelled", "ours: a process of its own learns where evaluations fail; else they count as the worst value seen"
+    )
     # Ablations of the paper's section 5.4
     guided_lines: bool = setting(True, "ablation: False draws directions from U[-2, 2]^d")
     line_selection: bool = setting(True, "ablation: False picks a line at random")

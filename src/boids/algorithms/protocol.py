@@ -5,7 +5,10 @@ data (numbers, strings, arrays, tuples and dataclasses of these), and `init`, `a
 their arguments and the random generator. That gives exact resume for free, whatever the method.
 
 The evaluated points themselves are not part of the state: the shell keeps them, append-only, and hands them in as
-`History`, so that a state stays small however long the run.
+`History`, so that a state stays small however long the run. The history also knows the `Domain`: integers and
+categories, linear constraints, noise. The shell sees to all of these whatever a method proposes, and to black-box
+constraints as well unless the method has a class attribute ``models_constraints = True``; a method need not care, but
+one that does looks better.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from boids.records import History, Outcome, Proposal
+from boids.records import Domain, History, Outcome, Proposal
 
 S = TypeVar("S")
 
@@ -32,8 +35,8 @@ class Algorithm(Protocol[S]):
     #: The class of the state; a snapshot is decoded into it by its annotations.
     State: ClassVar[type[Any]]
 
-    def init(self, dim: int, budget: int, rng: np.random.Generator) -> S:
-        """Return the state before the first proposal; `dim` is D, `budget` the evaluations of the whole run."""
+    def init(self, domain: Domain, budget: int, rng: np.random.Generator) -> S:
+        """Return the state before the first proposal; `budget` is the evaluations of the whole run."""
 
     def ready(self, state: S) -> int:
         """Return how many proposals can be made at once without waiting for another outcome (at least 1)."""

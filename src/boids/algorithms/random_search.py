@@ -8,15 +8,14 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from boids.records import History, Outcome, Proposal
+from boids.records import Domain, History, Outcome, Proposal
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class RandomState:
-    """D and how many proposals are still to come."""
+    """How many proposals are still to come."""
 
-    dim: int
     remaining: int
 
 
@@ -30,9 +29,9 @@ class RandomSearch:
     reference: ClassVar[str] = "Bergstra & Bengio, JMLR 2012"
     State: ClassVar[type[RandomState]] = RandomState
 
-    def init(self, dim: int, budget: int, rng: np.random.Generator) -> RandomState:
+    def init(self, domain: Domain, budget: int, rng: np.random.Generator) -> RandomState:
         """Return the state before the first proposal."""
-        return RandomState(dim=dim, remaining=budget)
+        return RandomState(remaining=budget)
 
     def ready(self, state: RandomState) -> int:
         """All remaining points: none of them depends on a value."""
@@ -42,7 +41,7 @@ class RandomSearch:
         self, state: RandomState, history: History, pending: Sequence[Proposal], rng: np.random.Generator
     ) -> tuple[RandomState, Proposal]:
         """Draw the next point."""
-        unit = rng.uniform(-1.0, 1.0, state.dim)
+        unit = history.domain.sample(1, rng)[0]
         return replace(state, remaining=state.remaining - 1), Proposal(unit)
 
     def tell(

@@ -16,9 +16,10 @@ u       its image signs * z[bins] in [-1, 1]^D     (D,)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from boids.records import FloatArray, IntArray
 
@@ -62,9 +63,9 @@ class Embedding:
         """Whether some bin holds two or more input dimensions."""
         return self.dim < self.input_dim
 
-    def lift(self, z: FloatArray) -> FloatArray:
-        """Return the images of subspace points, given as (..., d)."""
-        return self.signs * z[..., self.bins]
+    def lift(self, z: NDArray[Any]) -> NDArray[Any]:
+        """Return the images of subspace points, given as (..., d), in their precision."""
+        return np.asarray(self.signs.astype(z.dtype, copy=False) * z[..., self.bins])
 
     def project(self, units: FloatArray) -> FloatArray:
         """Return the subspace points (..., d) of images (..., D); exact for images of this or any coarser embedding.
@@ -74,6 +75,18 @@ class Embedding:
         representative = np.empty(self.dim, dtype=np.int64)
         representative[self.bins[::-1]] = np.arange(self.input_dim)[::-1]
         return self.signs[representative] * units[..., representative]
+
+    def average(self, units: NDArray[Any]) -> NDArray[Any]:
+        """Return the subspace points (..., d) nearest to any points (..., D) of the cube: the means over the bins.
+
+        For points that were moved after they were lifted, to whole integers say; `project` is exact for the others.
+        """
+        order = np.argsort(self.bins, kind="stable")
+        sizes = self.sizes
+        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        signed = (self.signs.astype(units.dtype) * units)[..., order]
+        means: NDArray[Any] = np.add.reduceat(signed, starts, axis=-1) / sizes.astype(units.dtype)
+        return means
 
     def split(self, order: FloatArray, new_bins: int, rng: np.random.Generator) -> tuple[Embedding, IntArray]:
         """Split every bin that can be split, and return the finer embedding and `parent`.

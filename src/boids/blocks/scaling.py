@@ -1,8 +1,9 @@
-"""Putting objective values on a scale that a Gaussian process can work with."""
+"""Putting values on a scale that a Gaussian process can work with, and back."""
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import dataclass
+from typing import Literal, final
 
 import numpy as np
 
@@ -11,34 +12,69 @@ from boids.records import FloatArray
 Centre = Literal["mean", "median"]
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The map y -> (y / size - middle) / spread; `size` keeps squares of huge and tiny numbers in range."""
+
+    size: float = 1.0
+    middle: float = 0.0
+    spread: float = 1.0
+
+    @classmethod
+    def of(cls, values: FloatArray, centre: Centre = "mean", flat: float = 0.0) -> Scale:
+        """Return the scale on which `values`, which must be finite, have centre 0 and standard deviation 1.
+
+        Parameters
+        ----------
+        centre
+            "mean" goes with the sample standard deviation (ddof 1, BOIDS); "median" with the population's (ddof 0,
+            BAxUS).
+        flat
+            A standard deviation below this counts as zero, and the values are then only centred (released code: 1e-6).
+            The default 0.0 judges by rounding error alone, so that an objective measured in tiny units is not lost.
+        """
+        size = float(np.abs(values).max()) if len(values) else 0.0
+        if size == 0.0:
+            return cls()
+        scaled = values / size
+        middle = float(np.median(scaled) if centre == "median" else scaled.mean())
+        spread = float(scaled.std(ddof=0 if centre == "median" or len(values) == 1 else 1))
+        rounding = 1e-14 * max(1.0, abs(middle))
+        if spread <= rounding:
+            return cls(size, middle, np.inf)  # all the same: zeros
+        if spread < flat / size:
+            return cls(size, middle, 1.0 / size)
+        return cls(size, middle, spread)
+
+    def standardise(self, values: FloatArray) -> FloatArray:
+        """Return values on this scale."""
+        return np.asarray((values / self.size - self.middle) / self.spread)
+
+    def restore(self, targets: FloatArray) -> FloatArray:
+        """Return the values of numbers on this scale."""
+        spread = self.spread if np.isfinite(self.spread) else 0.0
+        return np.asarray((targets * spread + self.middle) * self.size)
+
+    def variance(self, variances: FloatArray) -> FloatArray:
+        """Return variances of values as variances on this scale."""
+        return np.asarray(variances / self.size / self.size / self.spread / self.spread)
+
+    def zero(self) -> float:
+        """Return where the value 0 lies on this scale."""
+        return -self.middle / self.spread
+
+
 def standardise(values: FloatArray, centre: Centre = "mean", flat: float = 0.0) -> FloatArray:
     """Return values with centre 0 and standard deviation 1; failures (nan) count as the worst value seen.
 
-    Parameters
-    ----------
-    values
-        Objective values (n,), nan for failed evaluations. Anything finite is fine, 1e300 and 1e-300 included.
-    centre
-        "mean" goes with the sample standard deviation (ddof 1, BOIDS); "median" with the population's (ddof 0, BAxUS).
-    flat
-        A standard deviation below this counts as zero, and the values are then only centred (released code: 1e-6).
-        The default 0.0 judges by rounding error alone, so that an objective measured in tiny units is not lost.
+    `values` (n,) may be anything finite, 1e300 and 1e-300 included; `centre` and `flat` are those of `Scale.of`.
     """
+    filled = imputed(values)
+    return Scale.of(filled, centre, flat).standardise(filled)
+
+
+def imputed(values: FloatArray) -> FloatArray:
+    """Return values with the worst one in the place of failures (nan); zeros if there is no success."""
     good = np.isfinite(values)
-    if not good.any():
-        return np.zeros_like(values)
-    filled = np.where(good, values, values[good].max())
-    # Divide by the largest magnitude first, so that squares neither overflow nor underflow.
-    size = float(np.abs(filled).max())
-    if size == 0.0:
-        return np.zeros_like(values)
-    scaled = filled / size
-    middle = float(np.median(scaled) if centre == "median" else scaled.mean())
-    deviations = scaled - middle
-    spread = float(scaled.std(ddof=0 if centre == "median" or len(values) == 1 else 1))
-    rounding = 1e-14 * max(1.0, abs(middle))
-    if spread <= rounding:
-        return np.zeros_like(values)
-    if spread < flat / size:
-        return deviations * size
-    return deviations / spread
+    return np.where(good, values, values[good].max()) if good.any() else np.zeros_like(values)

@@ -81,6 +81,33 @@ class Swarm:
         """Take z as the leader if it is better than the present one."""
         return replace(self, leader=z, leader_value=value) if value < self.leader_value else self
 
+    def judged(self, points: FloatArray, merits: FloatArray, homes: IntArray, owners: IntArray) -> Swarm:
+        """Return the swarm with its incumbents chosen anew, for merits that change as more is learnt.
+
+        Parameters
+        ----------
+        points, merits
+            All evaluated points (n, d) and what they are judged by (n,), lower is better, nan: failed.
+        homes
+            The point where each particle began (m,).
+        owners
+            The particle that moved to each point (n,), -1 for none.
+        """
+        known = np.where(np.isnan(merits), np.inf, merits)
+        best = homes.copy()
+        for row in np.flatnonzero(owners >= 0):
+            i = owners[row]
+            if known[row] < known[best[i]]:
+                best[i] = row
+        first = int(np.argmin(known))
+        return replace(
+            self,
+            best_positions=points[best],
+            best_values=known[best],
+            leader=points[first],
+            leader_value=float(known[first]),
+        )
+
     def reindex(self, parent: IntArray) -> Swarm:
         """Carry everything into a split subspace: coordinate k repeats the old coordinate parent[k]."""
         return replace(

@@ -17,8 +17,8 @@ from rich.table import Table
 from rich.text import Text
 
 from boids import plain
+from boids.durations import short_time
 from boids.optimizer import Optimizer
-from boids.progress import short_time
 from boids.result import Result
 
 _WIDEST = 100

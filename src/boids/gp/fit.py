@@ -15,7 +15,7 @@ from scipy.optimize import Bounds, minimize
 
 from boids.gp.likelihood import MarginalLikelihood
 from boids.gp.linalg import blas_threads
-from boids.gp.model import Hyperparameters, Surrogate
+from boids.gp.model import Hyperparameters, Mean, Surrogate
 from boids.records import FloatArray
 
 
@@ -31,7 +31,7 @@ def fit(
     n, dim = likelihood.inputs.shape
     low, high = surrogate.theta_bounds(dim)
 
-    best: tuple[float, FloatArray, float] = (math.inf, surrogate.pack(surrogate.clipped(starts[0])), starts[0].mean)
+    best: tuple[float, FloatArray, Mean] = (math.inf, surrogate.pack(surrogate.clipped(starts[0])), starts[0].mean)
 
     def loss(theta: FloatArray) -> tuple[float, FloatArray]:
         nonlocal best

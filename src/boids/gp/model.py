@@ -9,15 +9,15 @@ Notation
 ℓ       lengthscales       (d,)
 s²      signal variance    scalar
 σ²      noise variance     scalar
-μ       constant mean      scalar
+μ       constant mean      scalar, or (C,) for C functions with one kernel
 θ       (log ℓ, log s² if it is free, log σ²)      (d + 2,) or (d + 1,)
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -26,8 +26,14 @@ from boids.gp.kernels import KERNELS, Kernel, KernelName
 from boids.records import FloatArray
 from boids.settings import check_settings
 
+#: One constant, or one for each function.
+Mean: TypeAlias = float | FloatArray
 LengthscalePrior = Literal["none", "dimension-scaled"]
 NoisePrior = Literal["none", "lognormal"]
+
+
+#: Noise variance at the most, relative to that of the values, of an objective that is said to be noisy.
+MOST_NOISE = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +43,7 @@ class Hyperparameters:
     lengthscales: FloatArray
     signal_variance: float
     noise_variance: float
-    mean: float = 0.0
+    mean: Mean = 0.0
 
 
 @dataclass(frozen=True)
@@ -102,6 +108,11 @@ class Surrogate:
             noise_prior="lognormal",
         )
 
+    def for_noise(self) -> Surrogate:
+        """The same with room for noise as large as the signal, for objectives that are said to be noisy."""
+        low, high = self.noise_bounds
+        return replace(self, noise_bounds=(low, max(high, MOST_NOISE)))
+
     @property
     def correlation(self) -> Kernel:
         """The kernel's functions."""
@@ -139,7 +150,7 @@ class Surrogate:
         signal = [math.log(hyper.signal_variance)] if self.signal_variance is None else []
         return np.concatenate([np.log(hyper.lengthscales), signal, [math.log(hyper.noise_variance)]])
 
-    def unpack(self, theta: FloatArray, mean: float = 0.0) -> Hyperparameters:
+    def unpack(self, theta: FloatArray, mean: Mean = 0.0) -> Hyperparameters:
         """Return the hyper-parameters for θ."""
         free = self.signal_variance is None
         dim = len(theta) - 1 - free

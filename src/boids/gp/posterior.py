@@ -7,9 +7,9 @@ Notation
 X       training inputs                                   (n, d)
 Z       points to predict                                 (q, d)
 κ       s² k(|x - z|²), covariances between X and a z     (n,)
-L       lower Cholesky factor of K = s² k + σ² I           (n, n)
-α       K⁻¹ (y - μ)                                       (n,)
-mean(z) = μ + κᵀα,   variance(z) = s² - |L⁻¹κ|²
+L       lower Cholesky factor of K = s² k + σ² I + diag(V) (n, n)
+α       K⁻¹ (y - μ)                                       (n,), or (n, C) for C functions with one kernel
+mean(z) = μ + κᵀα,   variance(z) = s² - |L⁻¹κ|²           (q,) or (q, C), and (q,) in either case
 
 With the inverse factor L⁻¹ cached, the variances of q points are one matrix product. Cost of q predictions:
 q n d + q n² / 2 multiply-adds.
@@ -33,7 +33,7 @@ from boids.gp.linalg import (
     triangular_inverse,
     triangular_product,
 )
-from boids.gp.model import Hyperparameters, Surrogate
+from boids.gp.model import Hyperparameters, Mean, Surrogate
 from boids.records import FloatArray
 
 #: Rows predicted at a time: a block of kernel values stays in the cache and memory stays flat.
@@ -51,12 +51,18 @@ class Posterior:
     outputs: FloatArray
     factor: FloatArray
     alpha: FloatArray
+    known_noise: FloatArray | None = None
 
     @classmethod
     def condition(
-        cls, surrogate: Surrogate, hyper: Hyperparameters, inputs: FloatArray, outputs: FloatArray
+        cls,
+        surrogate: Surrogate,
+        hyper: Hyperparameters,
+        inputs: FloatArray,
+        outputs: FloatArray,
+        known_noise: FloatArray | None = None,
     ) -> Posterior:
-        """Condition the process with these hyper-parameters on data."""
+        """Condition the process with these hyper-parameters on data, whose noise variances V may be known."""
         n = len(inputs)
         with blas_threads(n):
             scaled = inputs / hyper.lengthscales
@@ -65,18 +71,20 @@ class Posterior:
             covariance = surrogate.correlation.value(q)
             covariance *= hyper.signal_variance
             covariance.flat[:: n + 1] += hyper.noise_variance
+            if known_noise is not None:
+                covariance.flat[:: n + 1] += known_noise
             factor = cholesky(covariance)
             alpha = solve_cholesky(factor, outputs - hyper.mean)
-        return cls(surrogate, hyper, inputs, outputs, factor, alpha)
+        return cls(surrogate, hyper, inputs, outputs, factor, alpha, known_noise)
 
     def fantasise(self, points: FloatArray) -> Posterior:
         """Return the posterior as if `points` had been observed at their predicted means."""
         if len(points) == 0:
             return self
         means, _ = self.predict(points)
-        return Posterior.condition(
-            self.surrogate, self.hyper, np.vstack([self.inputs, points]), np.append(self.outputs, means)
-        )
+        noise = None if self.known_noise is None else np.append(self.known_noise, np.zeros(len(points)))
+        inputs, outputs = np.vstack([self.inputs, points]), np.concatenate([self.outputs, means])
+        return Posterior.condition(self.surrogate, self.hyper, inputs, outputs, noise)
 
     @cached_property
     def inverse_factor(self) -> FloatArray:
@@ -128,15 +136,15 @@ class Predictor:
     """Everything that predictions need, laid out once, in one precision."""
 
     cross: CrossCorrelation
-    mean: float
+    mean: Mean
     signal_variance: float
     weights: NDArray[Any]
     root: NDArray[Any]
 
     def __call__(self, points: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return mean and variance of the noise-free function at the rows of `points`."""
-        means = np.empty(len(points), dtype=self.root.dtype)
-        variances = np.empty_like(means)
+        means = np.empty((len(points), *self.weights.shape[1:]), dtype=self.root.dtype)
+        variances = np.empty(len(points), dtype=self.root.dtype)
         with blas_threads(len(self.root)):
             for begin in range(0, len(points), BLOCK_ROWS):
                 rows = slice(begin, begin + BLOCK_ROWS)
@@ -144,7 +152,7 @@ class Predictor:
                 means[rows] = correlation @ self.weights
                 explained = triangular_product(self.root, correlation.T)
                 variances[rows] = np.einsum("ji,ji->i", explained, explained)
-        means += self.mean
+        means += np.asarray(self.mean, dtype=means.dtype)
         np.subtract(self.signal_variance, variances, out=variances)
         # Rounding can push the variance at a data point below zero.
         np.maximum(variances, 1e-12, out=variances)

@@ -26,6 +26,7 @@ def train(
     fitted_at: int,
     refit_fraction: float,
     rng: np.random.Generator,
+    known_noise: FloatArray | None = None,
 ) -> Hyperparameters | None:
     """Return new hyper-parameters, or None if the last ones are still good enough.
 
@@ -38,7 +39,7 @@ def train(
     last, fitted_at
         The last hyper-parameters and the number of data they were fitted to.
     """
-    likelihood = MarginalLikelihood(surrogate, inputs, outputs)
+    likelihood = MarginalLikelihood(surrogate, inputs, outputs, known_noise)
     n, dim = inputs.shape
     if training == "released":
         return ReleasedTraining()(likelihood, rng)

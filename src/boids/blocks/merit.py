@@ -1,0 +1,53 @@
+"""One number per outcome for methods that know nothing of constraints: feasibility first, or a penalty.
+
+Deb, *An efficient constraint handling method for genetic algorithms*, 2000: feasible points are compared by their
+values, infeasible ones by their violation, and every feasible point is better than every infeasible one.
+
+======  ==============================================  =======
+symbol  meaning                                         shape
+======  ==============================================  =======
+y       values, nan where the evaluation failed         (n,)
+c       constraints, which hold where c ≤ 0             (n, C)
+v       violations, Σ max(0, c) over the constraints    (n,)
+======  ==============================================  =======
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from boids.records import FloatArray
+
+
+def violations(constraints: FloatArray) -> FloatArray:
+    """Return v; nan where the evaluation failed."""
+    total: FloatArray = np.maximum(constraints, 0.0).sum(axis=1)
+    return total
+
+
+def feasibility_first(values: FloatArray, constraints: FloatArray) -> FloatArray:
+    """Return merits in Deb's order: values where feasible, above them the infeasible points by their violation.
+
+    The infeasible points begin one standard deviation of the feasible values above the worst of these and spread over
+    as much, so that a model of the merits is not ruined by a cliff.
+    """
+    v = violations(constraints)
+    feasible = v == 0.0
+    merits = np.where(feasible, values, np.nan)
+    outside = v > 0.0
+    if not outside.any():
+        return merits
+    if not feasible.any():
+        merits[outside] = v[outside]
+        return merits
+    inside = values[feasible]
+    step = float(inside.std()) or max(1.0, abs(float(inside[0])))
+    ceiling = float(inside.max())
+    scaled = v[outside] / (v[outside] + np.median(v[outside]))  # any size of violation, in (0, 1)
+    merits[outside] = ceiling + step * (1.0 + scaled)
+    return merits
+
+
+def penalised(values: FloatArray, constraints: FloatArray, weight: float) -> FloatArray:
+    """Return y + weight · v, as the paper does for Mopta."""
+    return np.asarray(values + weight * violations(constraints))

@@ -1,0 +1,168 @@
+"""What a run is: everything about it that does not change, checked once, and how its method sees the world."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from boids.algorithms import Algorithm, find
+from boids.blocks import merit
+from boids.errors import MethodError
+from boids.ledger import protected
+from boids.placement import Placement
+from boids.records import Domain, FloatArray, History, Proposal
+from boids.space import Space
+from boids.space.linear import LinearConstraints
+from boids.values import positive_int, real_number
+
+# What a random stream is for: the first part of its key, the trial's number being the second.
+INIT, ASK, TELL, PLACE = 0, 1, 2, 3
+
+
+@final
+@dataclass(frozen=True)
+class Setup:
+    """The arguments of a run, checked; see `boids.Optimizer` for what they mean."""
+
+    space: Space
+    budget: int
+    algorithm: Algorithm[Any]
+    seed: int
+    noisy: bool
+    n_constraints: int
+    linear: LinearConstraints | None
+    penalty: float | None
+
+    @classmethod
+    def of(
+        cls,
+        space: Any,
+        budget: Any,
+        method: Any,
+        seed: Any,
+        noisy: Any,
+        n_constraints: Any,
+        linear_constraints: Any,
+        penalty: Any,
+    ) -> Setup:
+        """Check what a user has given."""
+        known = Space.of(space)
+        count = _count(n_constraints)
+        return cls(
+            space=known,
+            budget=positive_int(budget, "budget"),
+            algorithm=find(method),
+            seed=_seed(seed),
+            noisy=_flag(noisy),
+            n_constraints=count,
+            linear=LinearConstraints.of(known, linear_constraints),
+            penalty=_penalty(penalty, count),
+        )
+
+    @cached_property
+    def placement(self) -> Placement:
+        """Where proposals may go."""
+        return Placement(self.space, self.linear, self.noisy)
+
+    @cached_property
+    def domain(self) -> Domain:
+        """What is known of the space."""
+        return self.placement.domain(self.n_constraints)
+
+    @cached_property
+    def models_constraints(self) -> bool:
+        """Whether the method gets the constraints as they are, rather than one number that stands for all."""
+        return self.penalty is None and bool(getattr(self.algorithm, "models_constraints", False))
+
+    @cached_property
+    def seen_domain(self) -> Domain:
+        """The domain as the method sees it."""
+        return self.domain if self.models_constraints else replace(self.domain, n_constraints=0)
+
+    def seen(self, history: History) -> History:
+        """Return the history as the method sees it."""
+        if history.constraints is None or self.models_constraints:
+            return history
+        if self.penalty is None:
+            values = merit.feasibility_first(history.values, history.constraints)
+        else:
+            values = merit.penalised(history.values, history.constraints, self.penalty)
+        return replace(history, values=values, constraints=None, space=self.seen_domain)
+
+    def place(
+        self, proposal: Proposal, number: int, others: Sequence[Proposal], tried: Callable[[FloatArray], bool]
+    ) -> Proposal | None:
+        """Return the proposal at a point that can be evaluated and is new; None if there is none left.
+
+        Parameters
+        ----------
+        number
+            Of the trial that it will be.
+        others
+            Proposals made just before, of which `tried` does not know yet.
+        tried
+            Whether a point has been handed out before.
+        """
+        aim = self._inside(proposal.unit)
+        units = [other.unit for other in others]
+        unit = self.placement.place(
+            aim,
+            lambda point: tried(point) or any(np.array_equal(point, other) for other in units),
+            lambda: self.rng(PLACE, number),
+        )
+        if unit is None:
+            return None
+        return replace(proposal, unit=protected(unit), aimed=None if np.array_equal(unit, aim) else protected(aim))
+
+    def _inside(self, point: FloatArray) -> FloatArray:
+        """Return a proposed point inside the cube, whatever rounding did."""
+        unit = np.asarray(point, dtype=float)
+        if unit.shape != (self.space.dim,) or not np.isfinite(unit).all():
+            raise MethodError(
+                f"The method {self.algorithm.name!r} must propose {self.space.dim} finite coordinates, "
+                f"got the shape {unit.shape} or a nan; this is a mistake in the method."
+            )
+        clipped: FloatArray = np.clip(unit, -1.0, 1.0)
+        return clipped
+
+    def rng(self, purpose: int, number: int) -> np.random.Generator:
+        """Return the generator for one purpose and one trial."""
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(purpose, number)))
+
+
+def _seed(seed: Any) -> int:
+    """Return the seed, or a fresh one for None: short enough to be read aloud and to survive in any JSON."""
+    if seed is None:
+        return secrets.randbits(48)
+    if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or seed < 0:
+        raise ValueError(f"seed must be None or an integer of at least 0, got {seed!r}.")
+    return int(seed)
+
+
+def _count(n_constraints: Any) -> int:
+    is_count = isinstance(n_constraints, (int, np.integer)) and not isinstance(n_constraints, bool)
+    if not is_count or n_constraints < 0:
+        raise ValueError(f"n_constraints must be an integer of at least 0, got {n_constraints!r}.")
+    return int(n_constraints)
+
+
+def _flag(noisy: Any) -> bool:
+    if not isinstance(noisy, (bool, np.bool_)):
+        raise ValueError(f"noisy must be True or False, got {noisy!r}; tell the noise's variance trial by trial.")
+    return bool(noisy)
+
+
+def _penalty(penalty: Any, n_constraints: int) -> float | None:
+    if penalty is None:
+        return None
+    if not 0.0 < real_number(penalty, "penalty") < math.inf:
+        raise ValueError(f"penalty must be a positive number, got {penalty!r}.")
+    if not n_constraints:
+        raise ValueError("penalty weighs black-box constraints, but there are none; say how many with n_constraints.")
+    return float(penalty)
