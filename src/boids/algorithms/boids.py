@@ -162,7 +162,7 @@ class Boids(BoidsSettings):
             swarm = self._led(state, history, aims, judgement.merits)
             lines = self._lines(swarm, rng)
             draw = draw_function(self, beliefs.objective, swarm.leader, rng)
-            limits = beliefs.limits(np.float64, swarm.leader) if beliefs.has_limits else None
+            limits = beliefs.limits(np.float64, swarm.leader)
             busy = [_line_of(p) for p in waiting if _line_of(p) != DESIGN]
             noise_variance = beliefs.objective.hyper.noise_variance
             i, rewards = choose_line(self, draw, noise_variance, lines, busy, rng, limits)
@@ -229,7 +229,7 @@ class Boids(BoidsSettings):
 
     def _homes(self, data: Data, missing: int, rng: np.random.Generator) -> IntArray:
         """Choose where the first particles begin among the evaluated design, of which `missing` points are to come."""
-        merits = data.merits(data.values)
+        merits = data.ranked()
         order = rng.permutation(len(merits))
         if self.first_particles == "design" and len(order) > self.particles and not np.isnan(merits).all():
             best = int(np.nanargmin(merits))
@@ -260,10 +260,9 @@ class Boids(BoidsSettings):
         if self.incumbents == "run" or history.domain.noisy or np.isnan(history.values).all():
             return swarm
         # After a restart the subspace is the input space, so that older points have a place in it.
-        all_merits = Data(history.units, history.values, history.constraints, None).merits(history.values)
-        best = int(np.nanargmin(all_merits))
-        leader = state.embedding.project(history.aims[best])
-        return replace(swarm, leader=leader, leader_value=float(all_merits[best]))
+        ranked = Data(history.units, history.values, history.constraints, None).ranked()
+        best = int(np.nanargmin(ranked))
+        return replace(swarm, leader=state.embedding.project(history.aims[best]), leader_value=float(ranked[best]))
 
     def _lines(self, swarm: Swarm, rng: np.random.Generator) -> Lines:
         """Return the m lines: incumbent-guided (Eq. 1), or random in the ablation."""

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from boids.algorithms.boids_models import Limits, feasible_first
+from boids.algorithms.boids_limits import Limits
 from boids.algorithms.boids_settings import BoidsSettings
 from boids.blocks import acquisition
 from boids.blocks.bandit import select_line
@@ -31,8 +31,8 @@ from boids.records import Domain, FloatArray, IntArray
 
 Acquisition: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]
 
-#: A point that breaks a linear constraint by its whole range counts like so many deviations of a modelled one.
-LINEAR_WEIGHT = 10.0
+#: The least alpha of a point that breaks a linear constraint: far above all others, which are standardised.
+FORBIDDEN = 1e6
 
 
 def draw_function(settings: BoidsSettings, posterior: Posterior, centre: FloatArray, rng: np.random.Generator) -> Path:
@@ -49,7 +49,7 @@ def choose_line(
     rng: np.random.Generator,
     limits: Limits | None = None,
 ) -> tuple[int, FloatArray]:
-    """LINE-SELECT: return the line on which the draw is best, within the limits, and the rewards of all lines."""
+    """LINE-SELECT: return the line on which the draw, limits included, is best, and the rewards of all lines."""
     count, dim = lines.origins.shape
     if not settings.line_selection:
         return int(rng.integers(count)), np.full(count, np.nan)
@@ -58,7 +58,7 @@ def choose_line(
     def realisation(origins: FloatArray, directions: FloatArray, t: FloatArray) -> FloatArray:
         values = np.asarray(draw.on_lines(origins, directions, t), dtype=np.float64)
         values = values + noise * rng.standard_normal(t.shape) if noise else values
-        return values if limits is None else feasible_first(values, limits.on_lines(origins, directions, t))
+        return values if limits is None else values + limits.on_lines(origins, directions, t)
 
     per_line = max(1, min(settings.bandit_candidates // count, candidates(settings, dim)))
     return select_line(realisation, lines, per_line, rng, avoid=busy)
@@ -92,26 +92,27 @@ def acquisition_function(
 
 
 def within_limits(alpha: Acquisition, limits: Limits | None, embedding: Embedding, domain: Domain) -> Acquisition:
-    """Return alpha of the points that would really be evaluated, which puts feasibility first.
+    """Return alpha plus the modelled cost of violations, at the points that would really be evaluated.
 
     Integers and categories are made whole before the models are asked; the coordinates of a bin then differ, and the
-    models know their mean. Modelled and linear constraints come before alpha.
+    models know their mean. Linear constraints, about which there is no doubt, come before everything else.
     """
     if limits is None and domain.snapping is None and domain.violating is None:
         return alpha
 
     def bounded(z: NDArray[Any]) -> NDArray[Any]:
-        violation: NDArray[Any] = np.zeros(len(z))
+        broken: NDArray[Any] = np.zeros(len(z))
         if domain.snapping is not None or domain.violating is not None:
             units = embedding.lift(z)
             if domain.snapping is not None:
                 units = domain.snapping(units)
                 z = embedding.average(units)
             if domain.violating is not None:
-                violation = LINEAR_WEIGHT * domain.violating(units)
+                broken = domain.violating(units)
+        values = alpha(z)
         if limits is not None:
-            violation = violation + limits(z)
-        return feasible_first(alpha(z), violation)
+            values = values + limits(z).astype(values.dtype)
+        return np.where(broken > 0.0, (FORBIDDEN * (1.0 + broken)).astype(values.dtype), values)
 
     return bounded
 

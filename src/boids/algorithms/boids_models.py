@@ -1,40 +1,29 @@
 """What BOIDS believes of the objective, of the black-box constraints and of where evaluations fail.
 
-The paper has an objective only. Constraints are modelled as in Eriksson & Poloczek, *Scalable Constrained Bayesian
-Optimization*, AISTATS 2021 (SCBO), with one kernel for all of them: dozens share a factorisation, and cost little more
-than one. Failures are a further function, +1 where an evaluation failed and -1 where it did not, so that crashes that
-fill a region are avoided, and crashes that strike at random, which no model explains, are not.
-
 Notation
 --------
 Z       rows of the current run, in the subspace               (n, d)
 y       values; nan where the evaluation failed                (n,)
 c       black-box constraints, feasible where all are ≤ 0      (n, C)
-b(c)    sign(c) log(1 + |c| / median |c|), over its deviation  (n, C)
-v(z)    modelled violation, Σ max(0, b_j(z))                   (q,)
+ρ       weight of violations, see boids_limits.py
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import final
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
+from boids.algorithms.boids_limits import CONSTRAINTS, FAILURES, Limits, at_stake, penalty_weight, scaled
 from boids.algorithms.boids_settings import BoidsSettings
-from boids.blocks.merit import feasibility_first
+from boids.blocks.merit import feasibility_first, violations
 from boids.blocks.scaling import Scale, imputed
 from boids.gp.model import Hyperparameters, Surrogate
-from boids.gp.paths import Path, mean_path
 from boids.gp.posterior import Posterior
-from boids.gp.training import train
-from boids.records import FloatArray, IntArray
-
-#: What an infeasible point's violation is added to: every feasible point is better than every infeasible one.
-#: Standardised values stay far below, and single precision still tells violations apart by 1e-5.
-INFEASIBLE = 100.0
+from boids.gp.training import TrainingName, train
+from boids.records import BoolArray, FloatArray, IntArray
 
 
 @final
@@ -73,12 +62,6 @@ class Fits:
         )
 
 
-#: The constraints' process: the objective's default, which has been tried more than any other.
-CONSTRAINTS = Surrogate.regularised()
-#: The process of failures: labels that chance decides are all noise, so the noise is free.
-FAILURES = replace(Surrogate.regularised(), noise_bounds=(1e-3, 2.0), noise_prior="none")
-
-
 @final
 @dataclass(frozen=True)
 class Data:
@@ -99,13 +82,13 @@ class Data:
     noisy: bool = False
 
     @property
-    def succeeded(self) -> NDArray[np.bool_]:
+    def succeeded(self) -> BoolArray:
         """Which evaluations did not fail."""
         return ~np.isnan(self.values)
 
-    def merits(self, values: FloatArray) -> FloatArray:
-        """Return what the rows are judged by, given their values: feasibility first."""
-        return values if self.constraints is None else feasibility_first(values, self.constraints)
+    def ranked(self) -> FloatArray:
+        """Return numbers in the order of the rows: feasibility first, then the values."""
+        return self.values if self.constraints is None else feasibility_first(self.values, self.constraints)
 
 
 @final
@@ -116,7 +99,8 @@ class Judgement:
     Attributes
     ----------
     merits
-        What incumbents are chosen by, nan where the evaluation failed (n,).
+        What the swarm's incumbents are chosen by, nan where the evaluation failed (n,): the values, or if these are
+        noisy their posterior means; with constraints on the models' scale, and with ρ times the violation added.
     best_target
         The best row's value on the models' scale.
     to_beat
@@ -140,7 +124,11 @@ class Beliefs:
     targets
         The values of all rows on that scale, failures as the worst of them.
     constraints
-        b(c), C functions with one kernel; None without constraints or before the first success.
+        c, C functions with one kernel; None without constraints or before the first success.
+    weight
+        ρ.
+    violation
+        Σ max(0, c) of all rows, nan where the evaluation failed; None without constraints.
     failures
         None as long as nothing has failed.
     """
@@ -149,37 +137,54 @@ class Beliefs:
     scale: Scale
     targets: FloatArray
     constraints: Posterior | None = None
+    weight: float = 0.0
+    violation: FloatArray | None = None
     failures: Posterior | None = None
 
     @classmethod
     def form(cls, settings: BoidsSettings, data: Data, fits: Fits, rng: np.random.Generator) -> tuple[Fits, Beliefs]:
         """Train the models if it is time to, and condition them on the data."""
-        filled = imputed(data.values)
         good = data.succeeded
         # Without a success there is nothing to go by but zeros; with the failures apart only successes count.
         used = good if good.any() and settings.failures == "modelled" else np.ones(len(good), dtype=bool)
+        filled = imputed(data.values)
         scale = Scale.of(filled[used], settings.standardise, settings.flat_spread)
         targets = scale.standardise(filled)
         surrogate = settings.surrogate.for_noise() if data.noisy else settings.surrogate
-        noise = None
-        if data.noise is not None:
-            noise = scale.variance(np.nan_to_num(data.noise[used], nan=0.0))
-        objective, process = _learn(settings, surrogate, data.points[used], targets[used], fits.objective, rng, noise)
-        fits, beliefs = replace(fits, objective=objective), cls(process, scale, targets)
+        noise = None if data.noise is None else scale.variance(np.nan_to_num(data.noise[used], nan=0.0))
+        z, y = data.points[used], targets[used]
+        fit = _trained(settings, settings.training, surrogate, z, y, fits.objective, rng, noise)
+        beliefs = cls(Posterior.condition(surrogate, fit.hyper, z, y, noise), scale, targets)
+        fits = replace(fits, objective=fit)
         if data.constraints is not None and good.any():
-            fit, process = _learn(
-                settings, CONSTRAINTS, data.points[good], bilog(data.constraints[good]), fits.constraints, rng
-            )
-            fits, beliefs = replace(fits, constraints=fit), replace(beliefs, constraints=process)
+            fits, beliefs = beliefs._constrained(settings, data.points[good], data.constraints[good], good, fits, rng)
         if settings.failures == "modelled" and not good.all():
-            fit, process = _learn(settings, FAILURES, data.points, np.where(good, -1.0, 1.0), fits.failures, rng)
+            labels = np.where(good, -1.0, 1.0)
+            fit = _trained(settings, "warm", FAILURES, data.points, labels, fits.failures, rng)
+            process = Posterior.condition(FAILURES, fit.hyper, data.points, labels)
             fits, beliefs = replace(fits, failures=fit), replace(beliefs, failures=process)
         return fits, beliefs
 
-    @property
-    def has_limits(self) -> bool:
-        """Whether some points are believed to be infeasible or to fail."""
-        return self.constraints is not None or self.failures is not None
+    def _constrained(
+        self,
+        settings: BoidsSettings,
+        points: FloatArray,
+        constraints: FloatArray,
+        good: BoolArray,
+        fits: Fits,
+        rng: np.random.Generator,
+    ) -> tuple[Fits, Beliefs]:
+        """Add a model of the constraints of the successful rows."""
+        c = scaled(constraints)
+        fit = _trained(settings, "warm", CONSTRAINTS, points, c[:, at_stake(c)], fits.constraints, rng)
+        violation = np.full(len(good), np.nan)
+        violation[good] = violations(c)
+        return replace(fits, constraints=fit), replace(
+            self,
+            constraints=Posterior.condition(CONSTRAINTS, fit.hyper, points, c, refit_mean=True),
+            weight=penalty_weight(c, settings.n_init),
+            violation=violation,
+        )
 
     def fantasise(self, points: FloatArray) -> Beliefs:
         """Return the beliefs as if `points` had been evaluated and gone as predicted."""
@@ -193,92 +198,38 @@ class Beliefs:
         )
 
     def judge(self, data: Data) -> Judgement:
-        """Judge the rows: by their values, or if these are noisy by the posterior means."""
-        if not data.succeeded.any():
+        """Judge the rows by their values, or if these are noisy by the posterior means."""
+        good = data.succeeded
+        if not good.any():
             return Judgement(data.values, 0.0, np.inf)
-        targets, to_beat = self.targets, np.inf
-        values = data.values
-        if data.noisy:
-            targets = self.objective.predict(data.points)[0]
-            values = np.where(data.succeeded, self.scale.restore(targets), np.nan)
-        merits = data.merits(values)
+        targets = self.objective.predict(data.points)[0] if data.noisy else self.targets
+        values = np.where(good, self.scale.restore(targets), np.nan) if data.noisy else data.values
+        merits = values if self.violation is None else np.where(good, targets, np.nan) + self.weight * self.violation
         best = int(np.nanargmin(merits))
-        if data.noisy:
-            below = targets[best] - np.sqrt(self.objective.hyper.noise_variance)
-            to_beat = float(self.scale.restore(below))
-        return Judgement(merits, float(targets[best]), to_beat)
+        lucky = targets[best] - np.sqrt(self.objective.hyper.noise_variance)
+        return Judgement(merits, float(targets[best]), float(self.scale.restore(lucky)) if data.noisy else np.inf)
 
-    def limits(self, dtype: DTypeLike, centre: FloatArray) -> Limits:
-        """Return v(z) as a function, most exact around `centre`."""
-        models = [model for model in (self.constraints, self.failures) if model is not None]
-        return Limits(tuple(mean_path(model, dtype, centre) for model in models))
+    def limits(self, dtype: DTypeLike, centre: FloatArray) -> Limits | None:
+        """Return the modelled cost of violating constraints and of failing; None if there is nothing of the kind."""
+        return Limits.of(self.constraints, self.weight, self.failures, dtype, centre)
 
 
-@final
-@dataclass(frozen=True)
-class Limits:
-    """The modelled violation v(z) of constraints, and of the wish not to fail."""
-
-    means: tuple[Path, ...]
-
-    def __call__(self, points: NDArray[Any]) -> NDArray[Any]:
-        """Return v at points (q, d)."""
-        return _violation([mean(points) for mean in self.means], len(points))
-
-    def on_lines(self, origins: FloatArray, directions: FloatArray, t: FloatArray) -> NDArray[Any]:
-        """Return v at origins[i] + t[i, j] directions[i], (m, k)."""
-        return _violation([mean.on_lines(origins, directions, t) for mean in self.means], *t.shape)
-
-
-def feasible_first(alpha: NDArray[Any], violation: NDArray[Any]) -> NDArray[Any]:
-    """Return alpha where there is no violation, else a number above every alpha that grows with the violation."""
-    return np.where(violation > 0.0, np.asarray(INFEASIBLE + violation, dtype=alpha.dtype), alpha)
-
-
-def bilog(constraints: FloatArray) -> FloatArray:
-    """Return b(c): 0 stays 0, what is near 0 is magnified, what is huge no longer drowns the rest."""
-    middle = np.median(np.abs(constraints), axis=0)
-    middle = np.where(middle > 0.0, middle, np.maximum(np.abs(constraints).max(axis=0), 1e-300))
-    squeezed = np.sign(constraints) * np.log1p(np.abs(constraints) / middle)
-    spread = squeezed.std(axis=0)
-    return np.asarray(squeezed / np.where(spread > 0.0, spread, 1.0))
-
-
-def _learn(
+def _trained(
     settings: BoidsSettings,
+    training: TrainingName,
     surrogate: Surrogate,
     inputs: FloatArray,
     outputs: FloatArray,
     last: Fit | None,
     rng: np.random.Generator,
     noise: FloatArray | None = None,
-) -> tuple[Fit, Posterior]:
-    """Fit hyper-parameters if it is time to, and condition a process on data."""
-    hyper = train(
-        settings.training,
-        surrogate,
-        inputs,
-        outputs,
-        None if last is None else last.hyper,
-        0 if last is None else last.fitted_at,
-        settings.refit_fraction,
-        rng,
-        noise,
-    )
-    fit = (
-        last
-        if hyper is None and last is not None
-        else Fit(hyper or surrogate.default_start(inputs.shape[1]), len(inputs))
-    )
-    return fit, Posterior.condition(surrogate, fit.hyper, inputs, outputs, noise)
-
-
-def _violation(parts: Sequence[NDArray[Any]], *shape: int) -> NDArray[Any]:
-    total: NDArray[Any] = np.zeros(shape)
-    for part in parts:
-        positive = np.maximum(part, 0.0)
-        total = total + (positive.sum(axis=-1) if positive.ndim > len(shape) else positive)
-    return total
+) -> Fit:
+    """Return the last fit, or a new one if it is time for it."""
+    known, fitted_at = (None, 0) if last is None else (last.hyper, last.fitted_at)
+    hyper = train(training, surrogate, inputs, outputs, known, fitted_at, settings.refit_fraction, rng, noise)
+    if hyper is None and last is not None:
+        return last
+    return Fit(hyper or surrogate.default_start(inputs.shape[1]), len(inputs))
 
 
 def _carried(fit: Fit | None, surrogate: Surrogate, parent: IntArray) -> Fit | None:

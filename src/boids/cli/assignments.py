@@ -41,6 +41,15 @@ def literal(text: str) -> Any:
         return text
 
 
+def written(value: Any) -> str:
+    """Return a value as the command line takes it, floats with six digits."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    return str(value)
+
+
 def configured(method: type[Any], texts: dict[str, str]) -> Any:
     """Return a method with some of its settings changed; `preset=NAME` chooses what the others are taken from."""
     return _changed(method, None, texts, f"Method {method.name!r}", "", tuple(_names(method())))

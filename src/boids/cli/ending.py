@@ -1,30 +1,31 @@
-"""What is written on stdout at the end of a run, for people or as one line of JSON."""
+"""What is written at the end of a run, for people or as one line of JSON."""
 
 from __future__ import annotations
 
 import json
 import os
 import shlex
-import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from typing import Any, final
 
-import click
-from rich.console import Console
+import numpy as np
 from rich.table import Table
 from rich.text import Text
 
 from boids import plain
+from boids.cli.failures import reasons
+from boids.cli.output import emit, emit_json, facts, note, one_line
+from boids.drive import StopReason
 from boids.durations import short_time
 from boids.optimizer import Optimizer
 from boids.result import Result
 
-_WIDEST = 100
 _PHASES = ("fit", "select", "optimise", "lift", "evaluate", "other")
 _COORDINATES = 5
-_LONGEST = 300
+_REASONS = 3
+#: Characters of a target's name that a headline has room for.
+_NAME = 60
 
 
 @final
@@ -40,6 +41,12 @@ class Ending:
         Whether there is nothing left to do.
     optimum
         The smallest value that is possible, None if unknown.
+    folder
+        Where relative paths in the run's errors hold; empty if here.
+    files
+        Of which evaluations files are kept, "failed" or "all", and where; None if there are none.
+    traceback
+        Where the first failure comes from, if that is known.
     """
 
     id: str
@@ -49,123 +56,76 @@ class Ending:
     saved: str | None
     final: bool
     optimum: float | None = None
+    folder: str = ""
+    files: tuple[str, str] | None = None
+    traceback: str | None = None
+
+    @property
+    def has_point(self) -> bool:
+        """Whether an evaluation succeeded."""
+        return self.result.x is not None
 
 
 def write(end: Ending, *, as_json: bool) -> None:
     """Write the end of a run; the command that resumes it goes to stderr if stdout is for JSON."""
-    if as_json:
-        emit_json(_as_dict(end))
-        if end.saved is not None and not end.final:
-            note(f"continue with: {_resume_command(end.saved)}")
+    if not as_json:
+        emit(*_for_people(end))
+        if end.traceback is not None and not end.has_point:
+            note(f"\nThe first failure:\n{end.traceback}")
         return
-    emit(*_for_people(end))
+    emit_json(_as_dict(end))
+    if not end.has_point:
+        note(f"boids: No evaluation succeeded. {one_line(end.result.message)}")
+    if end.saved is not None and not end.final:
+        note(f"continue with: {_resume_command(end.saved)}")
 
 
 def headline(target: str, optimizer: Optimizer) -> str:
     """Return what is being run, in a line."""
-    dim, told = optimizer.space.dim, optimizer.n_told
-    parts = [target, f"{dim} dimensions" if dim > 1 else "1 dimension", optimizer.method, f"seed {optimizer.seed}"]
+    count, told, name = optimizer.n_constraints, optimizer.n_told, one_line(target)
+    parts = [
+        name if len(name) <= _NAME else name[: _NAME - 1] + "…",
+        _counted(optimizer.space.dim, "dimension"),
+        *[_counted(count, "constraint")] * bool(count),
+        *["noisy"] * optimizer.noisy,
+        optimizer.method,
+        f"seed {optimizer.seed}",
+    ]
     return " · ".join(parts + [f"resumed after {told} of {optimizer.budget}"] * bool(told))
 
 
-def emit(*lines: Any) -> None:
-    """Write strings and rich's tables to stdout; long strings are left to the terminal to wrap, and can be copied."""
-    # Captured first, for rich ends the program on its own terms if the reader of a pipe has gone.
-    console = Console(file=sys.stdout, highlight=False)
-    console.width = min(console.width, _WIDEST)
-    with console.capture() as captured:
-        for line in lines:
-            console.print(line, soft_wrap=isinstance(line, str), markup=False)
-    _write("\n".join(line.rstrip() for line in captured.get().split("\n")))
-
-
-def emit_json(document: Any) -> None:
-    """Write one line of strict JSON to stdout."""
-    _write(json.dumps(document, allow_nan=False) + "\n")
-
-
-def note(line: str) -> None:
-    """Write a line to stderr."""
-    click.echo(line, err=True)
-
-
-@contextmanager
-def nothing_but_json(active: bool) -> Iterator[None]:
-    """While `active`, send to stderr whatever else is printed: by the objective, by C code, by child processes."""
-    if not active:
-        yield
-        return
-    sys.stdout.flush()
-    with redirect_stdout(sys.stderr):
-        try:
-            stdout = sys.__stdout__.fileno() if sys.__stdout__ is not None else None
-        except (OSError, ValueError):  # not a real file
-            stdout = None
-        if stdout is None:
-            yield
-            return
-        kept = os.dup(stdout)
-        os.dup2(2, stdout)
-        try:
-            yield
-        finally:
-            os.dup2(kept, stdout)
-            os.close(kept)
-
-
-def _write(text: str) -> None:
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:  # `boids problems | head -1` has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise click.exceptions.Exit(141) from None  # as if ended by SIGPIPE
-
-
 def _as_dict(end: Ending) -> dict[str, Any]:
-    result = end.result
+    result, found = end.result, end.has_point
     return {
         "id": end.id,
         "method": result.method,
         "problem": end.target,
         "dim": end.optimizer.space.dim,
         "seed": result.seed,
-        "fun": result.fun if result.success else None,
-        "x": plain.jsonable(result.x, "x") if result.success else None,
+        "fun": result.fun if found else None,
+        "x": plain.jsonable(result.x, "x") if found else None,
         "nfev": result.nfev,
         "failed": end.optimizer.n_failed,
         "status": result.status,
         "message": result.message,
         "times": result.times,
         "saved": end.saved,
+        "feasible": result.feasible if found else None,
+        "constraints": None if result.constraints is None else result.constraints.tolist(),
+        "observed": result.observed if found else None,
+        "noisy": end.optimizer.noisy,
     }
 
 
 def _for_people(end: Ending) -> Iterator[Any]:
     result, optimizer = end.result, end.optimizer
-    facts = Table.grid(padding=(0, 2))
-    facts.add_column(style="cyan", no_wrap=True)
-    facts.add_column(overflow="fold")
-    if result.success:
-        best = Text(f"{result.fun:.8g}", "bold green")
-        if end.optimum is not None:
-            best.append(f"  (the optimum is {end.optimum:.6g})", "not bold default")
-        facts.add_row("best value", best)
-        facts.add_row("at", _shown(result.x))
-    else:
-        facts.add_row("best value", Text("none", "bold red"))
-    failed = f", {optimizer.n_failed} failed" if optimizer.n_failed else ", none failed"
-    facts.add_row("evaluations", f"{result.nfev} of {optimizer.budget}{failed}")
-    # The objective's own words may be in these, over several lines.
-    facts.add_row("stopped", Text(_one_line(result.message)))
-    if result.success and optimizer.n_failed:  # else the message has it
-        facts.add_row(
-            "first error", Text(_one_line(next(trial.error or "" for trial in result.trials if trial.failed)))
-        )
+    rows = facts()
+    for name, value in (*_found(end), *_how_it_went(end)):
+        rows.add_row(name, value)
 
     yield ""
     yield Text(headline(end.target, optimizer).partition(" · resumed")[0], "bold")
-    yield facts
+    yield rows
     if result.nfev:
         yield ""
         yield _times(result)
@@ -178,6 +138,54 @@ def _for_people(end: Ending) -> Iterator[Any]:
     else:
         yield f"saved in {end.saved}, continue with"
         yield f"  {_resume_command(end.saved)}"
+
+
+def _found(end: Ending) -> Iterator[tuple[str, Text]]:
+    """Yield what is known of the best point, as names and words."""
+    result, optimizer, count = end.result, end.optimizer, end.optimizer.n_constraints
+    best = optimizer.best
+    if best is None:
+        yield "best value", Text("none", "bold red")
+        return
+    label = "posterior mean" if optimizer.noisy else "best feasible value" if count else "best value"
+    value = Text(f"{result.fun:.8g}", "bold green" if result.feasible else "bold")
+    if optimizer.noisy:
+        value.append(f"  (observed {result.observed:.8g})", "not bold default")
+    if end.optimum is not None and result.feasible:
+        value.append(f"  (the optimum is {end.optimum:.6g})", "not bold default")
+    if result.feasible:
+        yield label, value
+    else:
+        broken = sum(each > 0.0 for each in best.constraints or ())
+        words = f"no feasible point; least violation {best.violation:.6g}, {broken} of {_counted(count, 'constraint')}"
+        yield "best value", Text(words, "bold yellow")
+        yield "posterior mean there" if optimizer.noisy else "value there", value
+    yield "at", Text(_shown(result.x))
+    if count:
+        done = [trial for trial in result.trials if trial.state == "done"]
+        feasible = sum(bool(trial.feasible) for trial in done)
+        yield "feasible", Text(f"{feasible} of {_counted(len(done), 'successful evaluation')}")
+
+
+def _how_it_went(end: Ending) -> Iterator[tuple[str, Text]]:
+    """Yield how the evaluations went, and why there are no more of them."""
+    result, optimizer = end.result, end.optimizer
+    failed = f"{optimizer.n_failed} failed" if optimizer.n_failed else "none failed"
+    yield "evaluations", Text(f"{result.nfev} of {optimizer.budget}, {failed}")
+    yield "stopped", Text(StopReason(result.status).sentence)
+    found = reasons(result.trials)
+    for number, reason in enumerate(found[:_REASONS]):
+        where = f" (the first in {os.path.basename(reason.folder)})" if reason.folder else ""
+        words = f"{reason.count} × {one_line(reason.text)}{where}"
+        yield ("" if number else "why they failed"), Text(words, "" if end.has_point else "red")
+    if others := found[_REASONS:]:
+        yield "", Text(f"{sum(each.count for each in others)} × {_counted(len(others), 'other reason')}")
+    if end.files is not None:
+        whose, where = end.files
+        yield "files", Text(f"of {whose} evaluations in {os.path.join(end.folder, where)}")
+    if found and found[0].folder and not end.has_point:
+        where = os.path.join(end.folder, found[0].folder)
+        yield "look at", Text(f"stderr.txt, stdout.txt and command.json in {where}")
 
 
 def _times(result: Result) -> Table:
@@ -199,16 +207,21 @@ def _times(result: Result) -> Table:
 def _shown(x: Any) -> str:
     """Return the first few coordinates of a point."""
     if isinstance(x, Mapping):
-        items = [f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={value}" for name, value in x.items()]
+        items = [f"{name}={_shown_value(value)}" for name, value in list(x.items())[: _COORDINATES + 1]]
     else:
-        items = [f"{value:.4g}" for value in x]
-    more = f", … {len(items) - _COORDINATES} more" if len(items) > _COORDINATES else ""
+        items = [_shown_value(value) for value in x[: _COORDINATES + 1]]
+    more = f", … {len(x) - _COORDINATES} more" if len(x) > _COORDINATES else ""
     return f"[{', '.join(items[:_COORDINATES])}{more}]"
 
 
-def _one_line(text: str) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= _LONGEST else words[: _LONGEST - 1] + "…"
+def _shown_value(value: Any) -> str:
+    if isinstance(value, (float, np.floating)):
+        return f"{value:.4g}"
+    return _shown(value) if isinstance(value, (np.ndarray, tuple)) else one_line(str(value))
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _resume_command(path: str) -> str:

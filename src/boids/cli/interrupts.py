@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM, delivered where they can do no harm."""
+"""Ctrl-C, SIGTERM and the closing of a terminal, delivered where they can do no harm."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, final
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = [signal.SIGINT, signal.SIGTERM]
+if hasattr(signal, "SIGHUP"):  # programs in sessions of their own would not notice that a terminal is closed
+    _SIGNALS.append(signal.SIGHUP)
 
 
 @final

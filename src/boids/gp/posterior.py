@@ -17,7 +17,7 @@ q n d + q n² / 2 multiply-adds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, final
 
@@ -61,8 +61,17 @@ class Posterior:
         inputs: FloatArray,
         outputs: FloatArray,
         known_noise: FloatArray | None = None,
+        refit_mean: bool = False,
     ) -> Posterior:
-        """Condition the process with these hyper-parameters on data, whose noise variances V may be known."""
+        """Condition the process with these hyper-parameters on data.
+
+        Parameters
+        ----------
+        known_noise
+            Noise variances V of the outputs.
+        refit_mean
+            Take the best constant means for these outputs (generalised least squares) instead of the given ones.
+        """
         n = len(inputs)
         with blas_threads(n):
             scaled = inputs / hyper.lengthscales
@@ -74,6 +83,9 @@ class Posterior:
             if known_noise is not None:
                 covariance.flat[:: n + 1] += known_noise
             factor = cholesky(covariance)
+            if refit_mean:
+                weights = solve_cholesky(factor, np.ones(n))
+                hyper = replace(hyper, mean=np.asarray(weights @ outputs / weights.sum()))
             alpha = solve_cholesky(factor, outputs - hyper.mean)
         return cls(surrogate, hyper, inputs, outputs, factor, alpha, known_noise)
 
@@ -110,6 +122,13 @@ class Posterior:
     def cross(self, dtype: DTypeLike = np.float64, centre: FloatArray | None = None) -> CrossCorrelation:
         """Return the correlations with the training inputs as a function."""
         return CrossCorrelation.of(self.surrogate.correlation, self.hyper.lengthscales, self.inputs, dtype, centre)
+
+    def leave_one_out(self) -> FloatArray:
+        """Return by how much each output differs from what the others predict (R&W eq. 5.12), shaped as the outputs."""
+        with blas_threads(len(self.inputs)):
+            # The diagonal of K⁻¹ = L⁻ᵀL⁻¹.
+            precision = np.einsum("ij,ij->j", self.inverse_factor, self.inverse_factor)
+        return np.asarray((self.alpha.T / precision).T)
 
     def mean_gradient(self, points: FloatArray) -> FloatArray:
         """Return the gradients (q, d) of the mean in x at the rows of `points`."""

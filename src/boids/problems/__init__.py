@@ -1,64 +1,44 @@
-"""Benchmark problems; `PROBLEMS` maps the names users type to what is known about each, `make` builds one."""
+"""Benchmark problems; `PROBLEMS` maps the names users type to what is known about each, `make` builds one.
+
+Every module of problems has its entries in a dict `FACTORIES`, and imports what is optional or heavy only when a
+problem is made.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from boids.errors import ProblemError, did_you_mean
-from boids.problems import synthetic
-from boids.problems.problem import Problem, ProblemFactory
+from boids.problems import data, mopta, synthetic, wrappers
+from boids.problems.problem import Problem, ProblemFactory, integer
+
+
+def _mopta_missing() -> str | None:
+    download = data.download_for("mopta")
+    files = [mopta.CONSTANTS, *([download.file] if download else [])]
+    if any(data.find(file) for file in files):
+        return None
+    return "needs its program, not shipped; run `boids problems fetch mopta`"
+
 
 PROBLEMS: dict[str, ProblemFactory] = {
-    "ackley": ProblemFactory(
-        build=synthetic.ackley,
-        summary=f"{synthetic.SUMMARIES['ackley']}; {synthetic.CENTRED['ackley']}",
-        reference=synthetic.LIBRARY,
-        domain="[-32.768, 32.768]^D",
-        default_dim=100,
-        minimum_dim=1,
-        optimum=0.0,
-    ),
-    "branin": ProblemFactory(
-        build=synthetic.branin,
-        summary=synthetic.SUMMARIES["branin"],
-        reference=synthetic.LIBRARY,
-        domain="[-5, 10] x [0, 15] x [0, 1]^(D-2)",
-        default_dim=500,
-        minimum_dim=2,
-        optimum=synthetic.BRANIN_OPTIMUM,
-    ),
-    "hartmann": ProblemFactory(
-        build=synthetic.hartmann,
-        summary=synthetic.SUMMARIES["hartmann"],
-        reference=synthetic.LIBRARY,
-        domain="[0, 1]^D",
-        default_dim=500,
-        minimum_dim=6,
-        optimum=synthetic.HARTMANN_OPTIMUM,
-    ),
-    "levy": ProblemFactory(
-        build=synthetic.levy,
-        summary=f"{synthetic.SUMMARIES['levy']}; {synthetic.CENTRED['levy']}",
-        reference=synthetic.LIBRARY,
-        domain="[-10, 10]^D",
-        default_dim=100,
-        minimum_dim=1,
-        optimum=0.0,
-    ),
-    "sphere": ProblemFactory(
-        build=synthetic.sphere,
-        summary=f"{synthetic.SUMMARIES['sphere']}; {synthetic.CENTRED['sphere']}",
-        reference=synthetic.LIBRARY,
-        domain="[-5.12, 5.12]^D",
-        default_dim=100,
-        minimum_dim=1,
-        optimum=0.0,
+    **synthetic.FACTORIES,
+    "mopta": ProblemFactory(
+        build=mopta.mopta,
+        summary=mopta.SUMMARY,
+        reference=mopta.REFERENCE,
+        domain="[0, 1]^124",
+        default_dim=mopta.DIM,
+        minimum_dim=mopta.DIM,
+        optimum=None,
+        cost="half a millisecond; by the program longer",
+        kind="real",
+        fixed_dim=True,
+        missing=_mopta_missing,
     ),
 }
 
-__all__ = ["PROBLEMS", "Problem", "ProblemFactory", "make"]
+__all__ = ["PROBLEMS", "Problem", "ProblemFactory", "make", "wrappers"]
 
 
 def make(name: str, dim: int | None = None, seed: int | None = None, **options: Any) -> Problem:
@@ -75,8 +55,9 @@ def make(name: str, dim: int | None = None, seed: int | None = None, **options: 
         not for a fresh draw: a problem must be the same function whenever it is made, as on resuming a run.
     **options
         The problem's own options, see ``PROBLEMS[name].options``. The synthetic ones take `shift` (True moves
-        the minimiser to a random point of the central 80 % of the box), `positions` ("first", "random" or
-        integers: where the coordinates that matter go), `active` (how many matter; Ackley, Levy, sphere) and
+        the minimiser to a random point of the central 80 % of the box), `rotate` (True turns the function about
+        it), `positions` ("first", "random" or integers: where the coordinates that matter go), `noise` (the
+        standard deviation of noise), `active` (how many coordinates matter; not Branin and Hartmann) and
         `rescaled` (Hartmann on the scale of the released BOIDS code).
 
     Examples
@@ -90,20 +71,17 @@ def make(name: str, dim: int | None = None, seed: int | None = None, **options: 
     factory = PROBLEMS[name]
     for option in options:
         if option not in factory.options:
-            raise ProblemError(f"Problem {name!r} has no option {option!r}; {_suggestion(option, factory.options)}.")
-    dim = _integer("dim", factory.default_dim if dim is None else dim, factory.minimum_dim, name)
-    seed = _integer("seed", 0 if seed is None else seed, 0, name)
-    return factory.build(dim, seed, **options)
+            known = factory.options
+            hint = _suggestion(option, known) if known else "it has none"
+            raise ProblemError(f"Problem {name!r} has no option {option!r}; {hint}.")
+    size = factory.default_dim
+    if dim is not None:
+        size = integer(f"dim of problem {name!r}", dim, 1 if factory.fixed_dim else factory.minimum_dim)
+    if factory.fixed_dim and size != factory.default_dim:
+        raise ProblemError(f"Problem {name!r} has dim = {factory.default_dim}, but got {dim}; leave dim out.")
+    return factory.build(size, integer(f"seed of problem {name!r}", 0 if seed is None else seed, 0), **options)
 
 
 def _suggestion(wrong: str, known: tuple[str, ...]) -> str:
     guess = did_you_mean(wrong, known, "")
     return f"{guess + ' Known are' if guess else 'take one of'} {', '.join(known)}"
-
-
-def _integer(argument: str, value: Any, minimum: int, problem: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < minimum:
-        raise ProblemError(
-            f"{argument} of problem {problem!r} must be an integer of at least {minimum}, but got {value!r}."
-        )
-    return int(value)

@@ -1,234 +1,287 @@
-"""The synthetic functions of the field: Ackley, Branin, Hartmann-6, Levy, sphere, each in any dimension.
+"""The synthetic problems: Ackley, Branin, Hartmann-6, Levy and others, in any dimension, some or all of which matters.
 
-Formulas and domains: Surjanovic & Bingham, Virtual Library of Simulation Experiments (sfu.ca/~ssurjano). The
-padded versions and the dimensions 100 and 500: Ngo et al., BOIDS, AAAI 2025, appendix.
+The formulas and where they come from: `boids.problems.formulas`. The padded versions and the dimensions 100 and 500:
+Ngo et al., BOIDS, AAAI 2025, appendix.
 
-Every function here is nowhere smaller than its optimum on all of R^d, not only in its box, so it may be
-shifted: Ackley, Levy and sphere are sums of non-negative terms; Branin is a square plus a cosine, at least
-5/(4π); and Hartmann's centres P lie in the unit cube, so moving a point of R⁶ to the nearest point of the
-cube brings it closer to all of them, in every coordinate, and only lowers the value.
+A problem is made in this order: the function of its own d_e coordinates in its own box; moved (`shift`); turned
+(`rotate`); its coordinates spread over D (`positions`); noise on its values (`noise`). What is random about the first
+four follows from the seed, and each of them draws for itself: to turn a problem does not move it.
 
 ======  =========================================================================
 symbol  meaning, shape
 ======  =========================================================================
 D       coordinates of the problem (``dim``)
 d_e     coordinates that matter (``active``); the values do not depend on the others
-x       q points in natural units, (q, d_e)
 ======  =========================================================================
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from typing import TypeAlias, final
 
 import numpy as np
 
 from boids.errors import ProblemError
-from boids.problems import wrappers
-from boids.problems.problem import Evaluator, Problem
-from boids.records import FloatArray, IntArray
+from boids.problems import formulas, wrappers
+from boids.problems.problem import Evaluator, Problem, ProblemFactory, flag
+from boids.records import IntArray
 
 #: "first", "random" (drawn by the seed), or where each coordinate that matters goes.
 Positions: TypeAlias = str | Sequence[int] | IntArray
 
-SUMMARIES = {
-    "ackley": "one deep funnel under many shallow local minima",
-    "sphere": "the sum of squares, the easiest smooth problem",
-    "levy": "many local minima along each coordinate, steep ridges",
-    "branin": "two coordinates and three equal minima; with dummies also easy for random search",
-    "hartmann": "six coordinates and several local minima; with dummies also easy for random search",
-}
+LIBRARY = "Surjanovic & Bingham, Virtual Library of Simulation Experiments"
+SURVEY = "Jamil & Yang, A literature survey of benchmark functions for global optimisation problems, 2013"
+BBOB = "Hansen et al., Real-parameter black-box optimization benchmarking 2009"
 
 #: What a fair comparison must know about the versions that are not shifted.
-CENTRED = {
-    "ackley": "optimum at the centre, which every linear embedding contains: shift=True is the fair version",
-    "sphere": "optimum at the centre, which every linear embedding contains: shift=True is the fair version",
-    "levy": "optimum near the centre, with equal coordinates, which favours embeddings: shift=True is fairer",
-}
-
-LIBRARY = "Surjanovic & Bingham, Virtual Library of Simulation Experiments"
+CENTRED = "optimum at the centre, which every linear embedding contains: shift=True is the fair version"
+EQUAL = "all coordinates of the minimiser are equal, which favours embeddings: shift=True is fairer"
 
 
-# The functions, (q, d_e) -> (q,)
+@final
+@dataclass(frozen=True, slots=True)
+class AnyDimension:
+    """A function of any number of coordinates with the same range each, as the registry builds it.
+
+    Attributes
+    ----------
+    name
+        The problem's name.
+    values
+        The formula.
+    low, high
+        The range of each coordinate, also of those that do not matter.
+    minimiser
+        Each coordinate of the minimiser.
+    character
+        What it looks like, in a few words.
+    bias
+        What a fair comparison must know about the version that is not shifted.
+    optimum
+        The smallest value, per coordinate.
+    group
+        The number of coordinates that matter is a multiple of this one.
+    minimum
+        How many coordinates it has at least.
+    reference
+        Where it comes from.
+    """
+
+    name: str
+    values: Evaluator
+    low: float
+    high: float
+    minimiser: float
+    character: str
+    bias: str
+    optimum: float = 0.0
+    group: int = 1
+    minimum: int = 1
+    reference: str = LIBRARY
+
+    def __call__(
+        self,
+        dim: int,
+        seed: int,
+        *,
+        active: int | None = None,
+        positions: Positions = "first",
+        shift: bool = False,
+        rotate: bool = False,
+        noise: float = 0.0,
+    ) -> Problem:
+        """Return the function of `active` coordinates, moved, turned, spread over `dim` coordinates, with noise."""
+        count = self._count(active, dim)
+        base = Problem(
+            name=self.name,
+            evaluate=self.values,
+            low=np.full(count, self.low),
+            high=np.full(count, self.high),
+            summary=self.character,
+            reference=self.reference,
+            optimum=self.optimum * count,
+            minimisers=np.full((1, count), self.minimiser),
+        )
+        return _arrange(base, dim, seed, positions, shift, rotate, noise, (self.low, self.high), self.bias)
+
+    def factory(self) -> ProblemFactory:
+        """Return the entry in the registry."""
+        return ProblemFactory(
+            build=self,
+            summary=f"{self.character}; {self.bias}",
+            reference=self.reference,
+            domain=f"[{self.low:g}, {self.high:g}]^D",
+            default_dim=100,
+            minimum_dim=self.minimum,
+            optimum=self.optimum * 100,
+        )
+
+    def _count(self, active: int | None, dim: int) -> int:
+        """Return how many coordinates matter: as many as possible unless said otherwise."""
+        most = dim // self.group * self.group
+        if active is None:
+            return most
+        is_integer = isinstance(active, (int, np.integer)) and not isinstance(active, bool)
+        if not is_integer or not self.minimum <= active <= dim or active % self.group:
+            multiple = f" that is a multiple of {self.group}" if self.group > 1 else ""
+            usual = "all of them" if most == dim else most
+            raise ProblemError(
+                f"active must be an integer from {self.minimum} to dim = {dim}{multiple}, the number of coordinates "
+                f"that matter, but got {active!r}; leave it out to have {usual} matter."
+            )
+        return int(active)
 
 
-def ackley_values(x: FloatArray) -> FloatArray:
-    """-20 exp(-0.2 sqrt(mean x²)) - exp(mean cos 2πx) + 20 + e."""
-    radius = np.sqrt(np.mean(x**2, axis=1))
-    waves = np.mean(np.cos(2 * np.pi * x), axis=1)
-    # expm1 instead of 20 + e - …: no cancellation, so the value at the minimiser is 0 and not 4e-16.
-    values: FloatArray = -20 * np.expm1(-0.2 * radius) - np.e * np.expm1(waves - 1)
-    return values
+ANY_DIMENSION = (
+    AnyDimension(
+        "ackley", formulas.ackley, -32.768, 32.768, 0.0,
+        "one deep funnel under many shallow local minima", CENTRED,
+    ),
+    AnyDimension(
+        "alpine", formulas.alpine, -10.0, 10.0, 0.0,
+        "kinks and many equal minima, one of them 0", CENTRED, reference=SURVEY,
+    ),
+    AnyDimension(
+        "ellipsoid", formulas.ellipsoid, -5.0, 5.0, 0.0,
+        "a sum of squares whose weights go from 1 to a million", CENTRED, reference=BBOB,
+    ),
+    AnyDimension(
+        "griewank", formulas.griewank, -600.0, 600.0, 0.0,
+        "a wide bowl with ripples that fade in high dimensions", CENTRED,
+    ),
+    AnyDimension(
+        "levy", formulas.levy, -10.0, 10.0, 1.0,
+        "many local minima along each coordinate, steep ridges", EQUAL,
+    ),
+    AnyDimension(
+        "powell", formulas.powell, -4.0, 5.0, 0.0,
+        "groups of four coordinates in flat valleys", EQUAL, group=4, minimum=4,
+    ),
+    AnyDimension(
+        "rastrigin", formulas.rastrigin, -5.12, 5.12, 0.0,
+        "a bowl with deep local minima on a grid", CENTRED,
+    ),
+    AnyDimension(
+        "rosenbrock", formulas.rosenbrock, -5.0, 10.0, 1.0,
+        "one long curved valley through all coordinates", EQUAL, minimum=2,
+    ),
+    AnyDimension(
+        "schwefel", formulas.schwefel, -500.0, 500.0, formulas.SCHWEFEL_MINIMISER,
+        "deep local minima far from the optimum, which is near a corner", EQUAL,
+    ),
+    AnyDimension(
+        "sphere", formulas.sphere, -5.12, 5.12, 0.0,
+        "the sum of squares, the easiest smooth problem", CENTRED,
+    ),
+    AnyDimension(
+        "styblinski-tang", formulas.styblinski_tang, -5.0, 5.0, formulas.STYBLINSKI_TANG_MINIMISER,
+        "two minima along each coordinate, one of them deeper", EQUAL, optimum=formulas.STYBLINSKI_TANG_OPTIMUM,
+    ),
+)  # fmt: skip
 
 
-def sphere_values(x: FloatArray) -> FloatArray:
-    """sum x²."""
-    values: FloatArray = np.sum(x**2, axis=1)
-    return values
+# The two functions that have a dimension of their own
 
 
-def levy_values(x: FloatArray) -> FloatArray:
-    """sin²(πw₁) + Σ_{i<n} (wᵢ-1)² (1 + 10 sin²(πwᵢ+1)) + (wₙ-1)² (1 + sin²(2πwₙ)), w = 1 + (x-1)/4."""
-    w = 1 + (x - 1) / 4
-    first, inner, last = w[:, 0], w[:, :-1], w[:, -1]
-    values: FloatArray = (
-        np.sin(np.pi * first) ** 2
-        + np.sum((inner - 1) ** 2 * (1 + 10 * np.sin(np.pi * inner + 1) ** 2), axis=1)
-        + (last - 1) ** 2 * (1 + np.sin(2 * np.pi * last) ** 2)
-    )
-    return values
-
-
-def branin_values(x: FloatArray) -> FloatArray:
-    """(x₂ - 5.1/(4π²) x₁² + 5/π x₁ - 6)² + 10 (1 - 1/(8π)) cos x₁ + 10."""
-    x1, x2 = x[:, 0], x[:, 1]
-    valley = x2 - 5.1 / (4 * np.pi**2) * x1**2 + 5 / np.pi * x1 - 6
-    values: FloatArray = valley**2 + 10 * (1 - 1 / (8 * np.pi)) * np.cos(x1) + 10
-    return values
-
-
-def hartmann_values(x: FloatArray) -> FloatArray:
-    """-Σᵢ alphaᵢ exp(-Σⱼ Aᵢⱼ (xⱼ - Pᵢⱼ)²)."""
-    squares = (x[:, np.newaxis, :] - HARTMANN_P) ** 2
-    exponents = np.sum(HARTMANN_A * squares, axis=2)
-    values: FloatArray = -np.sum(HARTMANN_ALPHA * np.exp(-exponents), axis=1)
-    return values
-
-
-def rescaled_hartmann_values(x: FloatArray) -> FloatArray:
-    """-(2.58 + Σᵢ alphaᵢ exp(…)) / 1.94, the scale of the curves made with the released BOIDS code."""
-    # The constants are mean and deviation of log(-f) for uniform x, but the usage is without the log.
-    return (hartmann_values(x) - 2.58) / 1.94
-
-
-HARTMANN_ALPHA = np.array([1.0, 1.2, 3.0, 3.2])
-HARTMANN_A = np.array(
-    [
-        [10.0, 3.0, 17.0, 3.5, 1.7, 8.0],
-        [0.05, 10.0, 17.0, 0.1, 8.0, 14.0],
-        [3.0, 3.5, 1.7, 10.0, 17.0, 8.0],
-        [17.0, 8.0, 0.05, 10.0, 0.1, 14.0],
-    ]
-)
-HARTMANN_P = 1e-4 * np.array(
-    [
-        [1312.0, 1696.0, 5569.0, 124.0, 8283.0, 5886.0],
-        [2329.0, 4135.0, 8307.0, 3736.0, 1004.0, 9991.0],
-        [2348.0, 1451.0, 3522.0, 2883.0, 3047.0, 6650.0],
-        [4047.0, 8828.0, 8732.0, 5743.0, 1091.0, 381.0],
-    ]
-)
-#: The fixed point of Newton's method on the formula, in double precision.
-HARTMANN_MINIMISER = np.array(
-    [
-        0.20168951100670543,
-        0.15001069182345797,
-        0.47687397422189703,
-        0.2753324304940561,
-        0.31165161660011326,
-        0.6573005340656204,
-    ]
-)
-HARTMANN_OPTIMUM = -3.322368011415515
-
-#: Where cos x₁ = -1 and the square vanishes. On R² there is one for every odd multiple of π, but shifts that
-#: keep the first of these three in the box never bring a fourth one in.
-BRANIN_MINIMISERS = np.array([[-np.pi, 12.275], [np.pi, 2.275], [3 * np.pi, 2.475]])
-BRANIN_OPTIMUM = 5 / (4 * np.pi)
-
-
-# The problems, as the registry builds them: the function on its own box, then `shift`, then `pad`
-
-
-def ackley(
-    dim: int, seed: int, *, active: int | None = None, positions: Positions = "first", shift: bool = False
+def branin(
+    dim: int,
+    seed: int,
+    *,
+    positions: Positions = "first",
+    shift: bool = False,
+    rotate: bool = False,
+    noise: float = 0.0,
 ) -> Problem:
-    """Ackley's function on [-32.768, 32.768]^D."""
-    base = _on_cube("ackley", ackley_values, _active(active, dim), half_width=32.768, minimiser=0.0)
-    return _arrange(base, dim, seed, positions, shift, dummies=(-32.768, 32.768))
-
-
-def sphere(
-    dim: int, seed: int, *, active: int | None = None, positions: Positions = "first", shift: bool = False
-) -> Problem:
-    """The sum of squares on [-5.12, 5.12]^D."""
-    base = _on_cube("sphere", sphere_values, _active(active, dim), half_width=5.12, minimiser=0.0)
-    return _arrange(base, dim, seed, positions, shift, dummies=(-5.12, 5.12))
-
-
-def levy(
-    dim: int, seed: int, *, active: int | None = None, positions: Positions = "first", shift: bool = False
-) -> Problem:
-    """Levy's function on [-10, 10]^D."""
-    base = _on_cube("levy", levy_values, _active(active, dim), half_width=10.0, minimiser=1.0)
-    return _arrange(base, dim, seed, positions, shift, dummies=(-10.0, 10.0))
-
-
-def branin(dim: int, seed: int, *, positions: Positions = "first", shift: bool = False) -> Problem:
     """Branin's function on [-5, 10] × [0, 15], the other coordinates on [0, 1]."""
     base = Problem(
         name="branin",
-        evaluate=branin_values,
+        evaluate=formulas.branin,
         low=np.array([-5.0, 0.0]),
         high=np.array([10.0, 15.0]),
-        summary=SUMMARIES["branin"],
+        summary=BRANIN.summary,
         reference=LIBRARY,
-        optimum=BRANIN_OPTIMUM,
-        minimisers=BRANIN_MINIMISERS,
-        active=np.arange(2),
+        optimum=formulas.BRANIN_OPTIMUM,
+        minimisers=formulas.BRANIN_MINIMISERS,
     )
-    return _arrange(base, dim, seed, positions, shift, dummies=(0.0, 1.0))
+    return _arrange(base, dim, seed, positions, shift, rotate, noise, (0.0, 1.0))
 
 
 def hartmann(
-    dim: int, seed: int, *, rescaled: bool = False, positions: Positions = "first", shift: bool = False
+    dim: int,
+    seed: int,
+    *,
+    rescaled: bool = False,
+    positions: Positions = "first",
+    shift: bool = False,
+    rotate: bool = False,
+    noise: float = 0.0,
 ) -> Problem:
     """Hartmann's six-dimensional function on [0, 1]^D; `rescaled` as in the released BOIDS code."""
-    _check_flag("rescaled", rescaled)
+    flag("rescaled", rescaled)
     base = Problem(
         name="hartmann",
-        evaluate=rescaled_hartmann_values if rescaled else hartmann_values,
+        evaluate=formulas.rescaled_hartmann if rescaled else formulas.hartmann,
         low=np.zeros(6),
         high=np.ones(6),
-        summary=SUMMARIES["hartmann"],
+        summary=HARTMANN.summary,
         reference=LIBRARY,
-        optimum=(HARTMANN_OPTIMUM - 2.58) / 1.94 if rescaled else HARTMANN_OPTIMUM,
-        minimisers=HARTMANN_MINIMISER[np.newaxis],
-        active=np.arange(6),
+        optimum=(formulas.HARTMANN_OPTIMUM - 2.58) / 1.94 if rescaled else formulas.HARTMANN_OPTIMUM,
+        minimisers=formulas.HARTMANN_MINIMISER[np.newaxis],
     )
-    return _arrange(base, dim, seed, positions, shift, dummies=(0.0, 1.0))
+    return _arrange(base, dim, seed, positions, shift, rotate, noise, (0.0, 1.0))
 
 
-def _on_cube(name: str, values: Evaluator, dim: int, *, half_width: float, minimiser: float) -> Problem:
-    """Return a function of any dimension with minimum 0, attained where all coordinates equal `minimiser`."""
-    return Problem(
-        name=name,
-        evaluate=values,
-        low=np.full(dim, -half_width),
-        high=np.full(dim, half_width),
-        summary=SUMMARIES[name],
-        reference=LIBRARY,
-        optimum=0.0,
-        minimisers=np.full((1, dim), minimiser),
-        active=np.arange(dim),
-    )
+BRANIN = ProblemFactory(
+    build=branin,
+    summary="two coordinates and three equal minima; with dummies also easy for random search",
+    reference=LIBRARY,
+    domain="[-5, 10] x [0, 15] x [0, 1]^(D-2)",
+    default_dim=500,
+    minimum_dim=2,
+    optimum=formulas.BRANIN_OPTIMUM,
+)
+HARTMANN = ProblemFactory(
+    build=hartmann,
+    summary="six coordinates and several local minima; with dummies also easy for random search",
+    reference=LIBRARY,
+    domain="[0, 1]^D",
+    default_dim=500,
+    minimum_dim=6,
+    optimum=formulas.HARTMANN_OPTIMUM,
+)
+
+FACTORIES: dict[str, ProblemFactory] = dict(
+    sorted({"branin": BRANIN, "hartmann": HARTMANN, **{each.name: each.factory() for each in ANY_DIMENSION}}.items())
+)
 
 
 def _arrange(
-    base: Problem, dim: int, seed: int, positions: Positions, shifted: bool, *, dummies: tuple[float, float]
+    base: Problem,
+    dim: int,
+    seed: int,
+    positions: Positions,
+    shifted: bool,
+    rotated: bool,
+    deviation: float,
+    dummies: tuple[float, float],
+    bias: str = "",
 ) -> Problem:
-    """Shift the function if asked to, spread its coordinates over `dim`, and say so in the summary."""
-    _check_flag("shift", shifted)
-    # Two streams: the shift must not depend on whether positions were drawn too.
-    shift_rng, positions_rng = np.random.default_rng(seed).spawn(2)
+    """Move, turn and spread the function, add noise, and say so in the summary."""
+    flag("shift", shifted)
+    flag("rotate", rotated)
+    # A stream each: the shift must not depend on whether positions were drawn too.
+    shift_rng, positions_rng, rotation_rng = np.random.default_rng(seed).spawn(3)
     problem, notes = base, [base.summary]
     if shifted:
         problem = wrappers.shift(problem, wrappers.random_offset(problem, shift_rng))
         notes.append("minimiser moved to a random place")
-    elif base.name in CENTRED:
-        notes.append(CENTRED[base.name])
+    elif bias:
+        notes.append(bias)
+    if rotated:
+        problem = wrappers.rotate(problem, wrappers.random_rotation(problem.dim, rotation_rng))
+        notes.append("rotated about the minimiser")
     if dim > base.dim:
         notes.append(f"{base.dim} of {dim} coordinates matter")
     where: Sequence[int] | IntArray | None
@@ -244,22 +297,8 @@ def _arrange(
             "leave it out to have the coordinates that matter first."
         )
     low, high = dummies
-    return replace(wrappers.pad(problem, dim, positions=where, low=low, high=high), summary="; ".join(notes))
-
-
-def _active(active: int | None, dim: int) -> int:
-    """Return how many coordinates matter: all of them unless said otherwise."""
-    if active is None:
-        return dim
-    if isinstance(active, bool) or not isinstance(active, (int, np.integer)) or not 1 <= active <= dim:
-        raise ProblemError(
-            f"active must be an integer from 1 to dim = {dim}, the number of coordinates that matter, "
-            f"but got {active!r}; leave it out to have all of them matter."
-        )
-    return int(active)
-
-
-def _check_flag(option: str, value: object) -> None:
-    """Refuse anything but True and False: the text "false" would count as true."""
-    if not isinstance(value, bool):
-        raise ProblemError(f"{option} must be True or False, but got {value!r}; write {option}=True to switch it on.")
+    problem = wrappers.pad(problem, dim, positions=where, low=low, high=high)
+    if deviation != 0.0:
+        problem = wrappers.noise(problem, deviation, seed=seed)
+        notes.append(f"noise of deviation {deviation:g}")
+    return replace(problem, summary="; ".join(notes))

@@ -84,7 +84,8 @@ class Columns:
         """Return (dt / dy)² at x (k,): what a small step of y counts for in the cube."""
         slopes = np.ones_like(x)
         log = self.log
-        slopes[log] = self.span[log] / (x[log] * np.log(self.high[log] / self.low[log]))
+        with np.errstate(over="ignore", divide="ignore"):  # next to the smallest floats
+            slopes[log] = self.span[log] / (x[log] * np.log(self.high[log] / self.low[log]))
         return np.minimum(slopes, _STEEPEST) ** 2
 
 

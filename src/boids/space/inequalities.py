@@ -21,6 +21,8 @@ _ACCEPTED = (
 _KEYS = ("coefficients", "lower", "upper")
 #: How many terms of a row are written out.
 _TERMS = 6
+#: The smallest range of a row over the box by which numbers can be divided.
+_SMALLEST = 1e-290
 
 
 def read_inequalities(definition: Any, names: Names) -> list[Inequality]:
@@ -46,8 +48,9 @@ def informative(inequalities: list[Inequality], low: FloatArray, high: FloatArra
         with np.errstate(over="ignore", invalid="ignore"):
             least, most = np.sort(np.stack([factors * low, factors * high]), axis=0).sum(axis=1).tolist()
             scale = most - least
-        if not math.isfinite(scale):
-            raise SpaceError(f"{where}: its values overflow within the bounds; use other units.")
+            widest = float((high - low).max(initial=0.0, where=factors != 0.0))
+        if not math.isfinite(scale + widest) or (scale < _SMALLEST and factors.any()):
+            raise SpaceError(f"{where}: its values are beyond the range of floats; use other units.")
         slack = TOLERANCE * scale
         if least > inequality.upper + slack or most < inequality.lower - slack:
             raise SpaceError(f"{where} cannot hold: the bounds keep it between {least:.6g} and {most:.6g}.")

@@ -43,6 +43,8 @@ from boids.space.space import Space
 _MARGINS = (MARGIN, 1e1 * MARGIN, 1e2 * MARGIN)
 # Rejection may use so many uniform points per point that is wanted, in batches of so many.
 _TRIES, _BATCH = 100, 1000
+# How much larger than their distance the bounds of a column may be; beyond it, floats are coarser than the column.
+_COARSEST = 1e15
 # A sparse product pays off for matrices with at least so many entries, of which at most such a share is not zero.
 _MANY, _SPARSE = 20_000, 0.1
 
@@ -187,7 +189,8 @@ class LinearConstraints:
     def _tolerance(self) -> FloatArray:
         """What counts as satisfied, (m,): more if the roundings of x, which are those of its bounds, are larger."""
         columns = self._columns
-        size = np.maximum(np.abs(columns.low), np.abs(columns.high)) / columns.span
+        with np.errstate(over="ignore"):
+            size = np.minimum(np.maximum(np.abs(columns.low), np.abs(columns.high)) / columns.span, _COARSEST)
         return TOLERANCE + 8.0 * np.finfo(float).eps * (np.abs(self._polytope.rows) @ size)
 
     @cached_property

@@ -50,9 +50,10 @@ class Part:
         if self._walk is None:  # the polytope is so thin that it is empty for the other solver
             return np.tile(self.anchor, (count, 1))
         points = self._walk.sample(count, offsets, rng)
-        if self.polytope.discrete.any():
-            w = np.ones(len(self.columns))
-            found = [self.polytope.nearest(point, w) for point in points]
+        discrete, steps = self.polytope.discrete, self.polytope.steps
+        if discrete.any():
+            points[:, discrete] = np.rint(points[:, discrete] * steps[discrete]) / steps[discrete]
+            found = [self.polytope.nearest(point, np.ones_like(point)) for point in points]
             points = np.array([self.anchor if each is None else each for each in found])
         return points
 
@@ -87,7 +88,9 @@ def _conflict(polytope: Polytope, texts: Sequence[str]) -> str:
     if len(rows) <= _MANY_ROWS:
         for row in range(len(texts)):  # leave out, one after the other, what the contradiction does not need
             others = rows[rows != row]
-            if len(others) and polytope.select(others).point() is None:
+            if len(others) and polytope.select(others).point(thorough=False) is None:
                 rows = others
     names = shorten(dict.fromkeys(texts[row] for row in rows.tolist()), 8)
+    if polytope.discrete.any():  # beyond the limits of the solver it may be there all the same
+        return f"No point of the space, with its integers, was found that satisfies the linear constraints {names}."
     return f"No point of the space satisfies the linear constraints {names}; they cannot hold together."

@@ -30,8 +30,9 @@ MARGIN = 1e-12
 
 # The accuracy of HiGHS is some 1e-7: a solution this far inside the inequalities survives it.
 _SOLVER_MARGIN = 1e-6
-# Nodes of the branch and bound: a limit of seconds would let the answer depend on the machine.
-_NODES = 20_000
+# Nodes of the branch and bound, to find out whether there is any point, and to find a near one. A limit of seconds
+# would let the answer depend on the machine.
+_NODES, _FEW_NODES = 20_000, 500
 
 
 @final
@@ -68,13 +69,15 @@ class Polytope:
         """Return the polytope over some of its columns, the rows having no others."""
         return replace(self, rows=self.rows[:, columns], steps=self.steps[columns])
 
-    def point(self) -> FloatArray | None:
-        """Return a point near the middle of the cube, or None if the polytope is empty."""
+    def point(self, thorough: bool = True) -> FloatArray | None:
+        """Return a point near the middle of the cube, or None if none was found."""
         middle = np.full(len(self.steps), 0.5)
-        return self.nearest(middle, np.ones_like(middle))
+        return self.nearest(middle, np.ones_like(middle), nodes=_NODES if thorough else _FEW_NODES)
 
-    def nearest(self, point: FloatArray, w: FloatArray, margin: float = MARGIN) -> FloatArray | None:
-        """Return the point of the polytope nearest to a point of the cube, or None if the polytope is empty.
+    def nearest(
+        self, point: FloatArray, w: FloatArray, margin: float = MARGIN, nodes: int = _FEW_NODES
+    ) -> FloatArray | None:
+        """Return the point of the polytope nearest to a point of the cube, or None if none was found.
 
         Nearest in Σ w (y - p)²; but if that point leaves the polytope when its discrete columns are rounded, nearest
         in Σ √w |y - p|, which a mixed-integer linear program can minimise.
@@ -85,7 +88,7 @@ class Polytope:
         settled = self._settle(y, point, w, margin)
         for room in (0.0, _SOLVER_MARGIN):
             if settled is None:
-                y = self._nearest_mixed(point, np.sqrt(w), room)
+                y = self._nearest_mixed(point, np.sqrt(w), room, nodes)
                 settled = None if y is None else self._settle(y, point, w, margin)
         return settled
 
@@ -115,8 +118,8 @@ class Polytope:
             settled[free] = moved
         return settled if self.holds(settled) else None
 
-    def _nearest_mixed(self, point: FloatArray, costs: FloatArray, margin: float) -> FloatArray | None:
-        """Return the minimiser of Σ costs |y - p|, with the accuracy of the solver."""
+    def _nearest_mixed(self, point: FloatArray, costs: FloatArray, margin: float, nodes: int) -> FloatArray | None:
+        """Return the minimiser of Σ costs |y - p|, or the best that few nodes find, with the accuracy of the solver."""
         k = len(point)
         room = np.minimum(margin, 0.25 * (self.upper - self.lower))
         # The unknowns are y, with a discrete column as its number of steps, and the distances |y - p|.
@@ -134,6 +137,6 @@ class Polytope:
                 LinearConstraint(inside, (self.lower + room) / least[:, 0], (self.upper - room) / least[:, 0]),
                 LinearConstraint(beside, -np.inf, np.concatenate([point, -point])),
             ],
-            options={"node_limit": _NODES},
+            options={"node_limit": nodes},
         )
         return None if found.x is None else np.clip(found.x[:k] * unit, 0.0, 1.0)

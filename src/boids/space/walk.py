@@ -208,13 +208,13 @@ def _sweep(
     offset: FloatArray,
     rng: np.random.Generator,
 ) -> None:
-    """Move each of the disjoint groups of columns (g, s) along its direction (g, s), in place, all walks y (c, f) alike.
+    """Move each of the disjoint groups of columns (g, s) along its direction (g, s), in place, in all walks y (c, f).
 
     A move by t uses up t rates (g, m) of the slack (c, m), which is all that the groups have to do with each other.
     """
     at = y[:, groups]
     low, high = _chord(at, d)
-    starts, is_log = at + offset[groups], np.isfinite(offset[groups]).any(axis=1)
+    starts, is_log = at + offset[groups], np.any(np.isfinite(offset[groups]), axis=1).tolist()
     if rates.any():
         t = np.empty_like(low)
         shares = rng.random(t.shape)

@@ -1,0 +1,90 @@
+"""Why evaluations failed: the reasons by how often they occurred, and where the first failure comes from."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, final
+
+from boids.errors import ProgramError
+from boids.records import Trial
+
+#: The end of a program's error, which is different for every evaluation.
+_FILES = re.compile(r"; its files are in (?P<folder>.*)\.$", re.DOTALL)
+_NUMBER = re.compile(r"0x[0-9a-fA-F]+|[-+]?\d+(\.\d*)?([eE][-+]?\d+)?")
+
+
+@final
+@dataclass(frozen=True)
+class Reason:
+    """A reason for failures.
+
+    Attributes
+    ----------
+    text
+        In the words of the first failure.
+    count
+        How many evaluations failed for it.
+    folder
+        Where the files of the first one are; empty if there are none.
+    """
+
+    text: str
+    count: int
+    folder: str = ""
+
+
+def reasons(trials: Iterable[Trial]) -> list[Reason]:
+    """Return the reasons of all failures, the most frequent first; what differs only in numbers is one reason."""
+    found: dict[str, Reason] = {}
+    for trial in trials:
+        if not trial.failed:
+            continue
+        error = trial.error or ""
+        files = _FILES.search(error)
+        text = error if files is None else f"{error[: files.start()]}."
+        kind = _NUMBER.sub("#", text)
+        first = found.get(kind) or Reason(text, 0, "" if files is None else files["folder"])
+        found[kind] = Reason(first.text, first.count + 1, first.folder)
+    return sorted(found.values(), key=lambda reason: -reason.count)
+
+
+@final
+class FirstFailure:
+    """Remembers where the first failure comes from, for a run in which nothing succeeds.
+
+    Attributes
+    ----------
+    traceback
+        Of the function's exception, from the function on; None if there was none, or if files tell more.
+    """
+
+    def __init__(self) -> None:
+        self.traceback: str | None = None
+        self._is_first = True
+
+    def watch(self, fun: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Return the objective, watched."""
+
+        def watched(x: Any) -> Any:
+            try:
+                return fun(x)
+            except (Exception, SystemExit) as error:
+                if self._is_first:
+                    self.traceback = _traceback(error)
+                self._is_first = False
+                raise
+
+        return watched
+
+
+def _traceback(error: BaseException) -> str | None:
+    """Return where an exception comes from, without the frame that called the function."""
+    if isinstance(error, ProgramError):
+        return None
+    if notes := getattr(error, "__notes__", []):  # those of another process
+        return "\n".join(notes)
+    begin = None if error.__traceback__ is None else error.__traceback__.tb_next
+    return "".join(traceback.format_exception(type(error), error, begin)).rstrip()

@@ -1,0 +1,76 @@
+"""`boids methods`: what there is, and the settings of one of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from boids import plain
+from boids.algorithms import ALGORITHMS
+from boids.cli.assignments import settings, written
+from boids.cli.errors import InputError
+from boids.cli.output import emit, emit_json, table
+from boids.errors import did_you_mean
+
+
+def methods(*, as_json: bool) -> None:
+    """List all methods."""
+    if as_json:
+        emit_json([_about(cls) for cls in ALGORITHMS.values()])
+        return
+    listed = table("method", "what it does", "paper")
+    for name, cls in ALGORITHMS.items():
+        listed.add_row(name, cls.summary, cls.reference)
+    emit(listed, "", "Settings of one of them: boids methods NAME")
+
+
+def method(name: str, *, as_json: bool) -> None:
+    """List the settings of a method."""
+    if name not in ALGORITHMS:
+        hint = did_you_mean(name, ALGORITHMS, f"methods are {', '.join(sorted(ALGORITHMS))}.")
+        raise InputError(f"There is no method {name!r}; {hint}")
+    cls = ALGORITHMS[name]
+    rows = list(settings(cls()))
+    if as_json:
+        listed = [
+            {
+                "name": setting,
+                "default": plain.jsonable(default, setting),
+                "choices": list(choices),
+                "source": source,
+            }
+            for setting, default, source, choices in rows
+        ]
+        emit_json({**_about(cls), "settings": listed})
+        return
+    emit(Text(f"{name}: {cls.summary}\n{cls.reference}\n"))
+    if not rows:
+        emit("It has no settings.")
+        return
+    # Groups apart, for their dotted names are long and would leave the sources no room.
+    single = [row for row in rows if "." not in row[0]]
+    grouped = [row for row in rows if "." in row[0]]
+    tables = [_settings_table(single), *(["", _settings_table(grouped)] if grouped else [])]
+    emit(*tables, "", f"Change them with boids run … --method {name} --set {rows[0][0]}={written(rows[0][1])}")
+    if presets := _presets(cls):
+        emit(f"Presets: {', '.join(f'--set preset={preset}' for preset in presets)}")
+
+
+def _about(cls: type[Any]) -> dict[str, Any]:
+    return {"name": cls.name, "summary": cls.summary, "reference": cls.reference, "presets": list(_presets(cls))}
+
+
+def _presets(cls: type[Any]) -> tuple[str, ...]:
+    presets: tuple[str, ...] = getattr(cls, "presets", ())
+    return presets
+
+
+def _settings_table(rows: list[tuple[str, Any, str, tuple[Any, ...]]]) -> Table:
+    listed = table("setting", "default", "source")
+    for name, default, source, choices in rows:
+        others = ", ".join(str(choice) for choice in choices if choice != default)
+        lines = [source] * bool(source) + [f"or {others}"] * bool(others)
+        listed.add_row(name, written(default), "\n".join(lines))
+    return listed

@@ -1,0 +1,126 @@
+"""From what was asked for to what is needed to begin a run."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+from boids.algorithms import ALGORITHMS
+from boids.cli import assignments
+from boids.cli.errors import InputError
+from boids.cli.record import Limits, new_id
+from boids.cli.request import Request
+from boids.cli.targets import FunctionTarget, Objective, ProblemTarget, ProgramTarget, Target
+from boids.cli.targets.program import FOLDER, short_name
+from boids.errors import did_you_mean
+from boids.optimizer import Optimizer
+from boids.space import SpaceFile
+
+
+@final
+@dataclass(frozen=True)
+class Prepared:
+    """What a request leads to.
+
+    Attributes
+    ----------
+    id
+        The name of the run.
+    target
+        What is minimised, as plain data.
+    objective
+        The same, ready to be called.
+    linear
+        Linear constraints on the parameters, as texts or tables.
+    """
+
+    id: str
+    target: Target
+    objective: Objective
+    linear: tuple[Any, ...]
+
+
+def prepare(request: Request) -> Prepared:
+    """Make or import what is to be minimised."""
+    if request.is_problem:
+        texts = assignments.split(request.options, "--option")
+        options = {key: assignments.literal(text) for key, text in texts.items()}
+        problem = ProblemTarget(request.target or "", request.dim, options)
+        objective = problem.load()
+        dim = objective.space.dim
+        return Prepared(new_id(problem.word, dim), replace(problem, dim=dim), objective, request.linear)
+    described = request.described()
+    run_id, target = _own(request, described)
+    count = described.n_constraints if request.constraints is None else request.constraints
+    return Prepared(run_id, target, target.load(described.space, count or 0), (*described.linear, *request.linear))
+
+
+def _own(request: Request, described: SpaceFile) -> tuple[str, FunctionTarget | ProgramTarget]:
+    """Return the name of a run, and the function or program of the user's own."""
+    dim = described.space.dim
+    if request.command is None:
+        function = FunctionTarget(request.target or "")
+        return new_id(function.word, dim), function
+    run_id = new_id(short_name(request.command), dim)
+    return run_id, ProgramTarget(
+        name=request.command,
+        workdir=request.workdir or os.path.join(FOLDER, run_id),
+        format=request.form or "json",
+        result=request.result or "auto",
+        keep=request.keep or "failed",
+        timeout=request.eval_timeout,
+    )
+
+
+def limits(request: Request, objective: Objective) -> Limits:
+    """Return how the objective is called and what stops the run; what an objective with a memory cannot do is refused.
+
+    A program ends its own evaluations, see `ProgramTarget`.
+    """
+    is_isolated = request.command is None and (request.isolate or request.eval_timeout is not None)
+    if objective.memory is not None:
+        whose = f"problem {request.target!r}, whose values depend on earlier evaluations"
+        if request.batch > 1:
+            raise InputError(f"--batch {request.batch} is not possible for {whose}; evaluate one point at a time.")
+        if is_isolated:
+            option = "--isolate" if request.isolate else "--eval-timeout"
+            raise InputError(f"{option} is not possible for {whose}: another process would keep them to itself.")
+    return Limits(
+        vectorized=request.vectorized,
+        batch=request.batch,
+        isolate=is_isolated,
+        eval_timeout=request.eval_timeout if is_isolated else None,
+        timeout=request.timeout,
+        target=request.goal,
+        patience=request.patience,
+    )
+
+
+def optimizer(request: Request, prepared: Prepared) -> Optimizer:
+    """Return the optimizer of a new run."""
+    objective = prepared.objective
+    if request.penalty is not None and not objective.n_constraints:
+        raise InputError("--penalty weighs constraints, but there are none; say how many with --constraints N.")
+    try:
+        return Optimizer(
+            objective.space,
+            budget=request.budget,
+            method=method(request),
+            seed=request.seed,
+            noisy=request.noisy or objective.noisy,
+            n_constraints=objective.n_constraints,
+            linear_constraints=prepared.linear,
+            penalty=request.penalty,
+        )
+    except ValueError as error:
+        raise InputError(str(error)) from error
+
+
+def method(request: Request) -> Any:
+    """Return the method with its settings."""
+    name = request.method
+    if name not in ALGORITHMS:
+        hint = did_you_mean(name, ALGORITHMS, f"methods are {', '.join(sorted(ALGORITHMS))}.")
+        raise InputError(f"There is no method {name!r}; {hint}")
+    return assignments.configured(ALGORITHMS[name], assignments.split(request.pairs, "--set"))

@@ -1,0 +1,12 @@
+"""What can be minimised from the command line, as plain data, so that a saved run can make its objective again."""
+
+from typing import TypeAlias
+
+from boids.cli.targets.function import FunctionTarget
+from boids.cli.targets.objective import Memory, Objective
+from boids.cli.targets.problem import ProblemTarget
+from boids.cli.targets.program import ProgramTarget
+
+Target: TypeAlias = ProblemTarget | FunctionTarget | ProgramTarget
+
+__all__ = ["FunctionTarget", "Memory", "Objective", "ProblemTarget", "ProgramTarget", "Target"]
