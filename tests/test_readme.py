@@ -5,15 +5,33 @@ from pathlib import Path
 
 import pytest
 
+from boids.space import read_space
+from boids.space.linear import LinearConstraints
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
-BLOCKS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text()
+    for path in (ROOT / "README.md", ROOT / "docs" / "objectives.md")
+}
+BLOCKS = {
+    f"{page}-{i}": code
+    for page, text in PAGES.items()
+    for i, code in enumerate(re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL))
+}
 
 
-@pytest.mark.parametrize("code", BLOCKS, ids=range(len(BLOCKS)))
-def test_python_blocks_run(code, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", BLOCKS)
+def test_python_blocks_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    exec(compile(code, "README.md", "exec"), {})
+    exec(compile(BLOCKS[name], name, "exec"), {})
+
+
+def test_the_space_file_of_the_guide_is_one(tmp_path):
+    (code,) = re.findall(r"```toml\n(.*?)```", PAGES["docs/objectives.md"], flags=re.DOTALL)
+    (tmp_path / "space.toml").write_text(code)
+    file = read_space(tmp_path / "space.toml")
+    assert LinearConstraints.of(file.space, file.linear) is not None
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,46 @@ def test_split_law(pair, new_bins, seed):
     np.testing.assert_array_equal(parent, np.arange(old.dim))
 
 
+@given(dims, st.integers(0, 2**32), st.sampled_from([np.float64, np.float32]))
+def test_the_average_is_the_nearest_image(pair, seed, dtype):
+    """Least squares with the matrix S, whose rows are orthogonal: u Sᵀ / (bin sizes)."""
+    input_dim, dim = pair
+    rng = np.random.default_rng(seed)
+    embedding = Embedding.random(input_dim, dim, rng)
+    units = rng.uniform(-1, 1, (5, input_dim)).astype(dtype)
+    got = embedding.average(units)
+    assert got.dtype == dtype
+    assert got.shape == (5, dim)
+    s = matrix(embedding)
+    expected = np.linalg.lstsq(s.T, units.T.astype(float), rcond=None)[0].T
+    np.testing.assert_allclose(got, expected, atol=1e-12 if dtype is np.float64 else 1e-5)
+    assert np.abs(got).max() <= 1.0
+    np.testing.assert_array_equal(embedding.average(units[0]), got[0])
+
+
+@given(dims, st.integers(0, 2**32))
+def test_the_average_of_an_image_is_the_point_itself_up_to_rounding(pair, seed):
+    input_dim, dim = pair
+    rng = np.random.default_rng(seed)
+    embedding = Embedding.random(input_dim, dim, rng)
+    z = rng.uniform(-1, 1, (4, dim))
+    np.testing.assert_allclose(embedding.average(embedding.lift(z)), z, rtol=1e-14)
+    whole = rng.choice([-1.0, 1.0], (4, dim))
+    np.testing.assert_array_equal(embedding.average(embedding.lift(whole)), whole)
+
+
+def test_averages_after_a_split_average_to_those_before():
+    rng = np.random.default_rng(2)
+    old = Embedding.random(30, 4, rng)
+    new, parent = old.split(np.ones(4), 3, rng)
+    units = rng.uniform(-1, 1, (6, 30))
+    finer = new.average(units)
+    for k in range(4):
+        mine = parent == k
+        regrouped = finer[:, mine] @ new.sizes[mine] / new.sizes[mine].sum()
+        np.testing.assert_allclose(regrouped, old.average(units)[:, k], atol=1e-14)
+
+
 @pytest.mark.parametrize(
     ("input_dim", "visited"),
     [

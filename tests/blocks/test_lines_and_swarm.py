@@ -108,6 +108,61 @@ def test_failures_lead_nobody_and_newcomers_may():
     assert nobody.move(0, np.ones(2), 5.0).leader_value == 5.0
 
 
+@st.composite
+def stories(draw):
+    """A swarm's run: values at its first particles, then moves, newcomers and failures, in any order."""
+    values = st.one_of(st.integers(-5, 5).map(float), st.just(np.nan))
+    first = draw(st.lists(values, min_size=1, max_size=4))
+    events = draw(st.lists(st.tuples(st.sampled_from(["move", "join", "follow"]), st.integers(0, 3), values)))
+    return first, events, draw(st.integers(0, 2**32))
+
+
+@given(stories())
+def test_incumbents_chosen_anew_are_those_kept_all_along(story):
+    """With merits that never change, judging all points gives what was kept step by step, ties included."""
+    first, events, seed = story
+    rng = np.random.default_rng(seed)
+    z = rng.uniform(-1, 1, (len(first), 2))
+    swarm = Swarm.at(z, np.array(first), np.zeros_like(z))
+    points, merits, homes, owners = list(z), list(first), list(range(len(first))), [-1] * len(first)
+    for kind, number, value in events:
+        point, i = rng.uniform(-1, 1, 2), number % len(swarm)
+        if kind == "join":
+            homes.append(len(points))
+            swarm = swarm.join(point, value, np.zeros(2))
+        elif kind == "follow":
+            swarm = swarm.follow(point, value)
+        elif not np.isnan(value):
+            swarm = swarm.move(i, point, value)
+        points.append(point)
+        merits.append(value)
+        owners.append(i if kind == "move" and not np.isnan(value) else -1)
+    judged = swarm.judged(np.array(points), np.array(merits), np.array(homes), np.array(owners))
+    np.testing.assert_array_equal(judged.best_values, swarm.best_values)
+    np.testing.assert_array_equal(judged.best_positions, swarm.best_positions)
+    assert judged.leader_value == swarm.leader_value
+    np.testing.assert_array_equal(judged.leader, swarm.leader)
+    np.testing.assert_array_equal(judged.positions, swarm.positions)
+    np.testing.assert_array_equal(judged.displacements, swarm.displacements)
+
+
+def test_incumbents_follow_merits_that_change():
+    points = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    swarm = Swarm.at(points[:2], np.array([1.0, 2.0]), np.zeros((2, 2)))
+    homes, owners = np.array([0, 1]), np.array([-1, -1, 0, 1])
+    judged = swarm.judged(points, np.array([5.0, 1.0, 3.0, np.nan]), homes, owners)
+    np.testing.assert_array_equal(judged.best_positions, points[[2, 1]])
+    np.testing.assert_array_equal(judged.best_values, [3.0, 1.0])
+    np.testing.assert_array_equal(judged.leader, points[1])
+    again = judged.judged(points, np.array([0.5, 4.0, 3.0, 2.0]), homes, owners)
+    np.testing.assert_array_equal(again.best_positions, points[[0, 3]])
+    assert again.leader_value == 0.5
+    # A point on nobody's line may lead, but is nobody's own incumbent.
+    stray = swarm.judged(points, np.array([5.0, 4.0, 3.0, 1.0]), homes, np.array([-1, -1, 0, -1]))
+    np.testing.assert_array_equal(stray.leader, points[3])
+    np.testing.assert_array_equal(stray.best_values, [3.0, 4.0])
+
+
 def test_the_bandit_follows_the_line_on_which_the_draw_is_lowest():
     rng = np.random.default_rng(0)
     lines = Lines.through(rng.uniform(-0.5, 0.5, (5, 2)), rng.normal(size=(5, 2)))

@@ -10,7 +10,7 @@ from scipy.special import log_ndtr
 from scipy.stats import norm
 
 from boids.blocks import acquisition
-from boids.blocks.scaling import standardise
+from boids.blocks.scaling import Scale, imputed, standardise
 
 finite = st.floats(allow_nan=False, allow_infinity=False, width=64)
 
@@ -49,6 +49,78 @@ def test_failures_count_as_the_worst_value():
     scaled = standardise(np.array([1.0, np.nan, 5.0, 2.0]))
     assert scaled[1] == scaled[2] == scaled.max()
     assert not standardise(np.full(3, np.nan)).any()
+
+
+reasonable = st.floats(-1e6, 1e6)
+CASES = {
+    "usual": np.array([1.0, 2.0, 4.0, 4.5]),
+    "huge": np.array([1e300, -1.5e300, 3e299]),
+    "tiny": np.array([3e-300, 1e-300, 2e-300]),
+    "far from zero": 1e6 + np.array([0.0, 1.0, 5.0]),
+}
+
+
+@pytest.mark.parametrize("values", CASES.values(), ids=CASES)
+@pytest.mark.parametrize("centre", ["mean", "median"])
+def test_a_scale_has_an_inverse(values, centre):
+    scale = Scale.of(values, centre)
+    targets = scale.standardise(values)
+    np.testing.assert_allclose(targets, standardise(values, centre), rtol=0)
+    np.testing.assert_allclose(scale.restore(targets), values, rtol=1e-12)
+    middle = np.median(values) if centre == "median" else values.mean()
+    size = np.abs(values).max()
+    assert scale.restore(np.zeros(1))[0] / size == pytest.approx(middle / size, abs=1e-12)
+    assert targets.std(ddof=0 if centre == "median" else 1) == pytest.approx(1.0)
+
+
+@given(arrays(float, st.integers(2, 12), elements=reasonable), st.sampled_from(["mean", "median"]))
+def test_a_scale_made_for_some_values_takes_others_the_same_way(values, centre):
+    scale = Scale.of(values[:-1], centre)
+    if np.isfinite(scale.spread):
+        differences = np.diff(values) / (scale.size * scale.spread)
+        targets = scale.standardise(values)
+        np.testing.assert_allclose(np.diff(targets), differences, rtol=1e-6, atol=1e-6 * np.abs(targets).max())
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1.0, 1e150])
+def test_variances_change_with_the_square_of_the_spread(unit):
+    values, variances = unit * np.array([1.0, 2.0, 4.0, 4.5]), unit * unit * np.array([0.0, 0.3, 2.0])
+    spread = np.array([1.0, 2.0, 4.0, 4.5]).std(ddof=1)
+    np.testing.assert_allclose(Scale.of(values).variance(variances), np.array([0.0, 0.3, 2.0]) / spread**2, rtol=1e-12)
+
+
+def test_where_zero_lies():
+    values = np.array([1.0, 2.0, 4.0])
+    scale = Scale.of(values)
+    assert scale.zero() == pytest.approx(scale.standardise(np.zeros(1))[0])
+    assert scale.restore(np.array([scale.zero()]))[0] == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("value", [0.0, 3.3, -1e300, 1e-300])
+@pytest.mark.parametrize("count", [1, 5])
+def test_the_scale_of_equal_values_gives_zeros_and_their_value_back(value, count):
+    scale = Scale.of(np.full(count, value))
+    assert not scale.standardise(np.full(3, value)).any()
+    np.testing.assert_array_equal(scale.restore(np.array([0.0, 0.0])), [value, value])
+
+
+def test_the_scale_of_values_that_the_released_rule_calls_flat_only_centres():
+    values = np.array([5.0, 5.0 + 1e-8])
+    scale = Scale.of(values, flat=1e-6)
+    np.testing.assert_allclose(scale.standardise(values), values - values.mean(), atol=1e-14)
+    np.testing.assert_allclose(scale.restore(scale.standardise(values)), values, rtol=1e-15)
+    np.testing.assert_allclose(scale.variance(np.array([2.0])), [2.0], rtol=1e-12)
+
+
+def test_the_scale_of_nothing_changes_nothing():
+    assert Scale.of(np.empty(0)) == Scale()
+    np.testing.assert_array_equal(Scale().standardise(np.array([1.0, 2.0])), [1.0, 2.0])
+
+
+def test_failures_are_filled_in_with_the_worst():
+    np.testing.assert_array_equal(imputed(np.array([1.0, np.nan, 5.0, np.nan])), [1.0, 5.0, 5.0, 5.0])
+    np.testing.assert_array_equal(imputed(np.full(3, np.nan)), np.zeros(3))
+    np.testing.assert_array_equal(imputed(np.array([1.0, -2.0])), [1.0, -2.0])
 
 
 def integrated_log_h(u):

@@ -39,7 +39,7 @@ FAILURES = replace(Surrogate.regularised(), noise_bounds=(1e-3, 2.0), noise_prio
 
 #: ρ to begin with, and the number of evaluations in a row without a feasible point that doubles it. A small weight
 #: lets the objective lead at first: the way to good feasible points is shorter from good infeasible ones.
-_FIRST_WEIGHT, _DOUBLING = 0.3, 50.0
+_FIRST_WEIGHT, _DOUBLING = 0.3, 30.0
 #: m_j in errors of the latest predictions, and how many these are.
 _MARGIN, _LATEST = 0.5, 20
 #: W, in standard deviations of the objective: a failure teaches nothing about it.

@@ -157,7 +157,7 @@ def _found(end: Ending) -> Iterator[tuple[str, Text]]:
         yield label, value
     else:
         broken = sum(each > 0.0 for each in best.constraints or ())
-        words = f"no feasible point; least violation {best.violation:.6g}, {broken} of {_counted(count, 'constraint')}"
+        words = f"no feasible point; least violation {best.violation:.6g}, {broken} of {_counted(count, 'constraint')} violated"
         yield "best value", Text(words, "bold yellow")
         yield "posterior mean there" if optimizer.noisy else "value there", value
     yield "at", Text(_shown(result.x))

@@ -11,8 +11,8 @@ from typing import Any, final
 from boids.errors import ProgramError
 from boids.records import Trial
 
-#: The end of a program's error, which is different for every evaluation.
-_FILES = re.compile(r"; its files are in (?P<folder>.*)\.$", re.DOTALL)
+#: Begins the end of a program's error, which is different for every evaluation.
+_FILES = "; its files are in "
 _NUMBER = re.compile(r"0x[0-9a-fA-F]+|[-+]?\d+(\.\d*)?([eE][-+]?\d+)?")
 
 
@@ -42,11 +42,10 @@ def reasons(trials: Iterable[Trial]) -> list[Reason]:
     for trial in trials:
         if not trial.failed:
             continue
-        error = trial.error or ""
-        files = _FILES.search(error)
-        text = error if files is None else f"{error[: files.start()]}."
+        head, has_files, tail = (trial.error or "").rpartition(_FILES)
+        text, folder = (f"{head}.", tail.removesuffix(".")) if has_files else (tail, "")
         kind = _NUMBER.sub("#", text)
-        first = found.get(kind) or Reason(text, 0, "" if files is None else files["folder"])
+        first = found.get(kind) or Reason(text, 0, folder)
         found[kind] = Reason(first.text, first.count + 1, first.folder)
     return sorted(found.values(), key=lambda reason: -reason.count)
 

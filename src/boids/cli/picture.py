@@ -12,10 +12,10 @@ from boids.result import Result
 _SUFFIXES = (".png", ".svg", ".pdf")
 
 
-def check(path: str | None) -> None:
-    """Refuse what would only come to light after the last evaluation."""
+def checked(path: str | None) -> str | None:
+    """Return the absolute path of a picture to come; refuse what would only come to light after the last evaluation."""
     if path is None:
-        return
+        return None
     if os.path.splitext(path)[1].lower() not in _SUFFIXES:
         raise InputError(f"--plot must end in {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}, got {path!r}.")
     folder = os.path.dirname(path) or "."
@@ -26,6 +26,7 @@ def check(path: str | None) -> None:
         raise MissingExtra(
             "--plot needs matplotlib, which is not installed; install it with: pip install 'boids-opt[plot]'"
         )
+    return os.path.abspath(path)  # for the current folder may change
 
 
 def save(result: Result, path: str) -> None:

@@ -13,7 +13,7 @@ from boids import plain
 from boids.cli.assignments import written
 from boids.cli.errors import InputError
 from boids.cli.output import emit, emit_json, facts, table
-from boids.errors import did_you_mean
+from boids.errors import StoreError, did_you_mean
 from boids.problems import PROBLEMS, ProblemFactory
 from boids.problems.data import DOWNLOADS
 
@@ -124,5 +124,5 @@ def _optimum(factory: ProblemFactory) -> str:
 def _plain(value: Any) -> Any:
     try:
         return plain.jsonable(value)
-    except Exception:  # a default that is no plain data is shown as it is written
+    except StoreError:  # a default that is no plain data is shown as it is written
         return repr(value)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Literal, final
 
 from boids.cli.errors import InputError
-from boids.space import Space, SpaceFile, read_space
+from boids.cli.space_file import read_checked
+from boids.space import Space, SpaceFile
 
 
 @final
@@ -112,7 +113,7 @@ class Request:
             for option, value in box.items():
                 if value is not None:
                     raise InputError(f"{option} and --space exclude each other; the file says what the parameters are.")
-            return read_space(self.space)
+            return read_checked(self.space)[0]
         if all(value is None for value in box.values()):
             raise InputError(f"--space is missing; {whose} needs --space FILE, or --dim, --low and --high.")
         for option, value in box.items():

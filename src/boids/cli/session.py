@@ -20,7 +20,7 @@ from boids.cli.output import note, nothing_but_json
 from boids.cli.record import RUNNING, RunRecord
 from boids.cli.request import Output, Request
 from boids.cli.saver import Saver, new_path
-from boids.cli.targets import Objective, ProgramTarget
+from boids.cli.targets import Objective, ProgramTarget, Target
 from boids.drive import StopReason
 from boids.errors import BoidsError, StoreError
 from boids.isolation import isolate
@@ -56,8 +56,7 @@ class Stopped:
 
 def begin(request: Request) -> int:
     """Start a run, carry it out, and return the exit code."""
-    output = request.output
-    picture.check(output.plot)
+    output = replace(request.output, plot=picture.checked(request.plot))
     prepare.method(request)  # what is wrong with it is better said before an import that takes its time
     with nothing_but_json(output.is_json):
         prepared = prepare.prepare(request)
@@ -66,12 +65,11 @@ def begin(request: Request) -> int:
     record = RunRecord(prepared.id, os.getcwd(), prepared.target, limits)
     path = None if request.no_store else new_path(prepared.id, request.save)
     saver = Saver(optimizer, None if path is None else Path(path).absolute(), record, prepared.objective.memory)
-    # A place that cannot be written to is better found now than after the first hour.
-    if isinstance(prepared.target, ProgramTarget):
-        prepared.target.make_folder()
-    saver.settle()
-    saver.save(RUNNING)
-    stopped = _evaluate(optimizer, prepared.objective, saver, output)
+    # Places that cannot be written to are better found now than after the first hour.
+    with _folder_for(prepared.target):
+        saver.settle()
+        saver.save(RUNNING)
+        stopped = _evaluate(optimizer, prepared.objective, saver, output)
     # Linear constraints may have cut the optimum off.
     optimum = prepared.objective.optimum if optimizer.linear_constraints is None else None
     return _finish(optimizer, record, stopped, path, optimum, output)
@@ -85,7 +83,7 @@ def resume(path: str, output: Output, *, folder: str | None = None) -> int:
     folder
         Where the run's function or program is now; None is where the run was begun.
     """
-    picture.check(output.plot)
+    output = replace(output, plot=picture.checked(output.plot))
     if folder is not None and not os.path.isdir(folder):
         raise InputError(f"--folder {folder}: there is no such folder.")
     optimizer = Optimizer.load(path)
@@ -103,11 +101,10 @@ def resume(path: str, output: Output, *, folder: str | None = None) -> int:
                 objective = record.target.load(optimizer.space, optimizer.n_constraints)
             if objective.memory is not None:
                 objective.memory.restore(record.memory)
-            if isinstance(record.target, ProgramTarget):
-                record.target.make_folder()
         except BoidsError as error:
             raise StoreError(f"The snapshot {path!r} cannot be resumed: {error}") from error
-        stopped = _evaluate(optimizer, objective, Saver(optimizer, file, record, objective.memory), output)
+        with _folder_for(record.target):
+            stopped = _evaluate(optimizer, objective, Saver(optimizer, file, record, objective.memory), output)
     optimum = objective.optimum if optimizer.linear_constraints is None else None
     return _finish(optimizer, record, stopped, path, optimum, output)
 
@@ -151,8 +148,6 @@ def _evaluate(optimizer: Optimizer, objective: Objective, saver: Saver, output: 
                 raise
             finally:
                 interrupts.disarm()
-                if isinstance(record.target, ProgramTarget):
-                    record.target.remove_empty_folder()
         problem = None
         try:
             saver.save(reason.value)
@@ -228,6 +223,19 @@ def _where_it_was_begun(record: RunRecord, path: str, quiet: bool) -> Iterator[N
         note(f"The run goes on in {record.folder}, where it was begun.")
     with chdir(record.folder):
         yield
+
+
+@contextmanager
+def _folder_for(target: Target) -> Iterator[None]:
+    """Have a folder for the evaluations of a program; none is left if nothing was kept in it."""
+    if not isinstance(target, ProgramTarget):
+        yield
+        return
+    target.make_folder()
+    try:
+        yield
+    finally:
+        target.remove_empty_folder()
 
 
 def _is_here(folder: str) -> bool:

@@ -10,9 +10,9 @@ from rich.table import Table
 
 from boids import plain
 from boids.cli.output import emit, emit_json, facts, one_line, table, write
-from boids.errors import SpaceError
+from boids.cli.space_file import read_checked
 from boids.program import inputs
-from boids.space import Categorical, Space, SpaceFile, read_space
+from boids.space import Categorical, Space, SpaceFile
 from boids.space.linear import LinearConstraints
 
 #: Above this a number of points is only shown by its size.
@@ -21,11 +21,7 @@ _EXACT = 10**15
 
 def summarise(file: str, *, example: bool, form: str, seed: int | None, quiet: bool, as_json: bool) -> None:
     """Write a summary of a space file, and perhaps a random point of the space."""
-    read = read_space(file)
-    try:
-        linear = LinearConstraints.of(read.space, read.linear)
-    except SpaceError as error:
-        raise SpaceError(f"{file}: {error}") from None
+    read, linear = read_checked(file)
     point = _random_point(read.space, linear, seed) if example else None
     if as_json:
         emit_json(_as_dict(read, linear) | ({"example": plain.jsonable(point)} if example else {}))

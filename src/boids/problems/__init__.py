@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from boids.errors import ProblemError, did_you_mean
-from boids.problems import data, mopta, synthetic, wrappers
+from boids.problems import coco, data, lander, lasso, mopta, mujoco, rover, synthetic, tuning, wrappers
 from boids.problems.problem import Problem, ProblemFactory, integer
 
 
@@ -36,6 +36,12 @@ PROBLEMS: dict[str, ProblemFactory] = {
         fixed_dim=True,
         missing=_mopta_missing,
     ),
+    **lasso.FACTORIES,
+    **mujoco.FACTORIES,
+    **coco.FACTORIES,
+    **tuning.FACTORIES,
+    **rover.FACTORIES,
+    **lander.FACTORIES,
 }
 
 __all__ = ["PROBLEMS", "Problem", "ProblemFactory", "make", "wrappers"]

@@ -115,8 +115,7 @@ def coco(dim: int, seed: int, *, function: int = DEFAULT, instance: int = 1) -> 
             "choose one of them, as the suite has no others."
         )
     number = integer("function", function, 1, len(FUNCTIONS))
-    # A larger one does not fit into the suite's integers.
-    which = integer("instance", instance, 1, 10**4)
+    which = integer("instance", instance, 1, 10**9)  # the suite's integers have 32 bits on some systems
     opened(number, which, dim)  # what is missing is better said now than in a worker
     return Problem(
         name="coco",

@@ -29,23 +29,27 @@ from __future__ import annotations
 import hashlib
 import io
 import math
+import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from importlib import resources
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
 from boids.errors import MissingExtra, ProblemError
+from boids.problems import extras
 from boids.problems.lasso_solver import Fold, make_fold, one_thread
 from boids.problems.lasso_synthetic import SIZES, synthetic_regression
-from boids.problems.problem import Problem, ProblemFactory
+from boids.problems.problem import Problem, ProblemFactory, flag
 from boids.records import FloatArray, IntArray
 
 REFERENCE = (
     "Šehić et al., LassoBench: A High-Dimensional Hyperparameter Optimization Benchmark Suite for Lasso, AutoML 2022"
 )
+
+EXTRA = "problems"
 
 SEED = 42
 FOLDS = 5
@@ -156,21 +160,26 @@ class ReshuffledCrossValidation:
     """X -> mean error over five folds that are drawn anew for each evaluation, as in the BOIDS authors' code.
 
     It counts the evaluations, so that a run with the same seed is the same run. Copies in worker processes would
-    count each for itself, and see the same folds again.
+    count each for itself, and see the same folds again: all evaluations must be made in one process.
     """
 
     source: Source
     evaluations: int = 0
+    _lock: Any = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def __call__(self, x: FloatArray) -> FloatArray:
         """Return the values (q,) at the rows of `x`."""
         regression = load(self.source)
+        with self._lock:
+            first, self.evaluations = self.evaluations, self.evaluations + len(x)
         values = np.empty(len(x))
         for row, point in enumerate(x):
-            seed = np.random.SeedSequence((self.source.seed, self.evaluations)).generate_state(1)[0]
-            self.evaluations += 1
+            seed = np.random.SeedSequence((self.source.seed, first + row)).generate_state(1)[0]
             values[row] = regression.value(point, regression.folds(int(seed)))
         return values
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a lock cannot be sent
+        return ReshuffledCrossValidation, (self.source, self.evaluations)
 
     def state(self) -> dict[str, int]:
         """Return what the next value depends on, besides x."""
@@ -194,7 +203,6 @@ def lasso_dna(dim: int, seed: int, *, noisy: bool = False) -> Problem:
     noisy
         Whether to draw new folds for each evaluation, as the BOIDS authors' code does.
     """
-    _check_dim("lasso-dna", dim, DNA_DIM)
     return _problem("lasso-dna", dim, Source(DNA, _data_seed(seed, noisy)), noisy)
 
 
@@ -213,7 +221,6 @@ def lasso_synthetic(size: str, dim: int, seed: int, *, noisy: bool = False, snr:
         |signal| / |noise| of the data; LassoBench's ``noise=True`` is 3.
     """
     name = f"lasso-{size}"
-    _check_dim(name, dim, SIZES[size][1])
     if isinstance(snr, bool) or not isinstance(snr, (int, float)) or not 0 < snr < math.inf:
         raise ProblemError(f"snr must be a positive number, but got {snr!r}; leave it out for {SNR:g}.")
     return _problem(name, dim, Source(size, _data_seed(seed, noisy), float(snr)), noisy)
@@ -221,15 +228,12 @@ def lasso_synthetic(size: str, dim: int, seed: int, *, noisy: bool = False, snr:
 
 def _problem(name: str, dim: int, source: Source, noisy: bool) -> Problem:
     evaluate = ReshuffledCrossValidation(source) if noisy else CrossValidation(source)
+    reason = extras.missing(EXTRA)
+    if reason is not None:
+        raise MissingExtra(f"Problem {name!r} {reason}.")
+    # What is wrong is better said now than in a worker, and the first evaluation should take no longer than others.
     prepare = load if noisy else fixed_folds
-    try:
-        # What is missing is better said now than in a worker, and the first evaluation takes no longer than others.
-        prepare(source)
-    except ImportError as error:
-        raise MissingExtra(
-            f"Problem {name!r} needs scikit-learn, which is not installed; "
-            "install it with: pip install 'boids-opt[problems]'"
-        ) from error
+    prepare(source)
     notes = ["new folds at every evaluation, as in the BOIDS authors' code"] if noisy else []
     return Problem(
         name=name,
@@ -238,23 +242,13 @@ def _problem(name: str, dim: int, source: Source, noisy: bool) -> Problem:
         high=np.ones(dim),
         summary="; ".join([FACTORIES[name].summary, *notes]),
         reference=REFERENCE,
-        optimum=None,
-        minimisers=np.empty((0, dim)),
-        active=np.arange(dim),
         cost=COSTS[source.data],
         noisy=noisy,
     )
 
 
-def _check_dim(name: str, dim: int, right: int) -> None:
-    if dim != right:
-        raise ProblemError(f"Problem {name!r} has dim = {right}, but got {dim}; leave dim out.")
-
-
 def _data_seed(seed: int, noisy: bool) -> int:
-    if not isinstance(noisy, bool):
-        raise ProblemError(f"noisy must be True or False, but got {noisy!r}; write noisy=True to switch it on.")
-    return seed % 2**32 if noisy else SEED  # scikit-learn takes 32 bits
+    return seed % 2**32 if flag("noisy", noisy) else SEED  # scikit-learn takes 32 bits
 
 
 # The data
@@ -313,7 +307,7 @@ def dna() -> tuple[FloatArray, FloatArray]:
 # The registry's entries
 
 DNA_SUMMARY = (
-    "the penalties of a Lasso on gene sequences; real, best value with equal penalties 0.3039, best published 0.2921"
+    "the penalties of a Lasso on gene sequences; real, best value with equal penalties 0.3040, best published 0.2921"
 )
 
 
@@ -323,10 +317,13 @@ def _synthetic_factory(size: str) -> ProblemFactory:
         build=partial(lasso_synthetic, size),
         summary=f"the penalties of a Lasso on made-up data, {rows} rows, {support} of {dim} columns matter",
         reference=REFERENCE,
-        domain="[-1, 1]^D",
+        domain=f"[-1, 1]^{dim}",
         default_dim=dim,
         minimum_dim=dim,
         optimum=None,
+        extra=EXTRA,
+        cost=COSTS[size],
+        fixed_dim=True,
     )
 
 
@@ -335,10 +332,14 @@ FACTORIES: dict[str, ProblemFactory] = {
         build=lasso_dna,
         summary=DNA_SUMMARY,
         reference=REFERENCE,
-        domain="[-1, 1]^D",
+        domain="[-1, 1]^180",
         default_dim=DNA_DIM,
         minimum_dim=DNA_DIM,
         optimum=None,
+        extra=EXTRA,
+        cost=COSTS[DNA],
+        kind="real",
+        fixed_dim=True,
     ),
     **{f"lasso-{size}": _synthetic_factory(size) for size in SIZES},
 }

@@ -8,9 +8,9 @@ Mania, Guy and Recht, Simple random search of static linear policies is competit
 with the rewards of Gymnasium's "v4" environments. There are two protocols:
 
 - "stationary", the default, is a pure function of x. The package ships mean and std of each robot under random actions;
-  where std = 0 an observation is ignored. Normalised observations are limited to ±10, without which a contact force that
-  the random actions hardly ever caused would make the humanoid's control cost a thousand times larger; the other robots
-  hardly ever reach the limit. The episodes start from the reset seeds 0, 1, 2 (with seed s: 3s, 3s + 1, 3s + 2).
+  where std = 0 an observation is ignored. Normalised observations are limited to ±10, without which a contact force
+  that the random actions hardly ever caused would make the humanoid's control cost a thousand times larger; the other
+  robots hardly ever reach the limit. The episodes start from the reset seeds 0, 1, 2 (with seed s: 3s, 3s + 1, 3s + 2).
 - "paper" is what the paper's authors measured. Mean and std are those of all observations since the problem was made,
   the present one included, and the starts continue one random stream, that of seed 2023. The value at x depends on
   every evaluation before it; the state is kept with the run, and evaluations in parallel are refused.

@@ -137,6 +137,7 @@ class Polytope:
                 LinearConstraint(inside, (self.lower + room) / least[:, 0], (self.upper - room) / least[:, 0]),
                 LinearConstraint(beside, -np.inf, np.concatenate([point, -point])),
             ],
-            options={"node_limit": nodes},
+            # Presolving is no quicker here, and the solver's way back from it may print a line to stdout.
+            options={"node_limit": nodes, "presolve": False},
         )
         return None if found.x is None else np.clip(found.x[:k] * unit, 0.0, 1.0)

@@ -189,14 +189,18 @@ def _least(costs: FloatArray, matrix: Any, bounds: FloatArray, equations: Any, v
 
 
 def _orthogonal(d: FloatArray, across: FloatArray) -> FloatArray:
-    """Return directions (c, s) made orthogonal to the columns of (c, s, r), by Gram and Schmidt's method."""
+    """Return directions (g, s) made orthogonal to the columns of (g, s, r), by Gram and Schmidt's method."""
+    basis = []
     for i in range(across.shape[2]):
         b = across[:, :, i]
         length = np.sqrt(np.sum(b * b, axis=1, keepdims=True))
         b = b / np.where(length > _DEPENDENT, length, np.inf)
-        across = across - np.einsum("cs,csr->cr", b, across)[:, None, :] * b[:, :, None]
+        basis.append(b)
+        across = across - np.einsum("gs,gsr->gr", b, across)[:, None, :] * b[:, :, None]
+    before = np.abs(d).max(axis=1, keepdims=True)
+    for b in basis + basis:  # the second time for the digits that the first one has cost
         d = d - np.sum(d * b, axis=1, keepdims=True) * b
-    return d
+    return np.where(np.abs(d).max(axis=1, keepdims=True) > _DEPENDENT * before, d, 0.0)
 
 
 def _sweep(

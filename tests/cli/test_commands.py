@@ -1,0 +1,78 @@
+"""Help and lists of methods."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import boids
+from boids.algorithms import ALGORITHMS, Boids
+from boids.cli import assignments
+
+
+def test_version_and_help(cli):
+    assert cli("--version").out == f"boids {boids.__version__}\n"
+    for arguments in ([], ["--help"], ["-h"]):
+        answer = cli(*arguments)
+        assert answer.code == 0
+        assert all(command in answer.out for command in ("run", "resume", "methods", "problems", "space"))
+    for command in ("run", "resume", "methods", "problems", "space"):
+        assert cli(command, "--help").code == 0
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys; from boids.cli import main; main(['run', '--help']); "
+        "sys.exit(any(name in sys.modules for name in ('numpy', 'scipy', 'rich')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
+def test_python_dash_m():
+    done = subprocess.run([sys.executable, "-m", "boids", "--version"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, f"boids {boids.__version__}\n")
+
+
+def test_methods_are_listed(cli):
+    answer = cli("methods")
+    assert answer.code == 0
+    assert max(map(len, answer.out.splitlines())) <= 80
+    for name, cls in ALGORITHMS.items():
+        assert re.search(rf"^{name} ", answer.out, re.MULTILINE)
+        assert cls.reference in answer.out
+    listed = cli("methods", "--json").json
+    assert [each["name"] for each in listed] == list(ALGORITHMS)
+    assert listed[0]["presets"] == ["paper", "released"]
+
+
+def test_every_setting_is_listed_and_can_be_given_back(cli):
+    listed = cli("methods", "boids", "--json").json["settings"]
+    names = [each["name"] for each in listed]
+    assert {"particles", "surrogate.kernel", "search.generations"} <= set(names)
+    texts = {each["name"]: str(each["default"]) for each in listed}
+    assert assignments.configured(Boids, texts) == Boids()
+    table = cli("methods", "boids").out
+    assert max(map(len, table.splitlines())) <= 80
+    for each in listed:
+        assert re.search(rf"^{re.escape(each['name'])} ", table, re.MULTILINE)
+        assert each["source"].split(" ")[0] in table
+    assert "preset=paper" in table
+    assert "no settings" in cli("methods", "random").out
+
+
+def test_the_options_of_a_run_are_in_sections(cli):
+    out = cli("run", "--help").out
+    assert max(map(len, out.splitlines())) <= 80
+    sections = re.findall(r"^(\S.*):$", out, re.MULTILINE)
+    assert sections == [
+        "What to minimise",
+        "What comes out of an evaluation",
+        "External programs",
+        "How to search",
+        "When to stop",
+        "Output",
+    ]
+    assert out.index("--help") > out.index("Output:")
+    for option in ("--command", "--space", "--eval-timeout", "--json-lines", "--plot"):
+        assert re.search(rf"^  {option}\b", out, re.MULTILINE)
