@@ -127,15 +127,20 @@ def _one_of(items):
     return st.integers(0, len(items) - 1).map(lambda i: items[i])
 
 
-#: Numbers that are fine as a value, or at least readable.
-numbers = st.one_of(
-    st.floats(allow_nan=False, allow_infinity=False),
+#: Single numbers of any type.
+scalars = st.one_of(
+    st.floats(),
     st.floats(-10, 10),
     st.integers(-(10**6), 10**6),
     st.booleans(),
     st.fractions(),
-    st.decimals(allow_nan=False, allow_infinity=False),
+    st.decimals(allow_nan=False),
     st.sampled_from([Level.LOW, 2**63, -(2**64), np.float32(1e38), np.longdouble(2), np.uint8(255), np.bool_(True)]),
+)
+
+#: Numbers as an objective may return them.
+numbers = st.one_of(
+    scalars,
     hnp.arrays(st.sampled_from([np.float64, np.float32, np.int64, np.bool_]), st.sampled_from([(), (1,), (1, 1)])),
 )
 
@@ -198,6 +203,17 @@ anything = st.one_of(
         max_leaves=6,
     ),
 ).map(Thing)
+
+def opened(content):
+    """A dict, list or tuple with all boxes inside opened."""
+    if isinstance(content, Thing):
+        return content.value
+    if isinstance(content, dict):
+        return {key: opened(each) for key, each in content.items()}
+    if isinstance(content, (list, tuple)):
+        return type(content)(map(opened, content))
+    return content
+
 
 def but(*kinds):
     """Anything, in boxes, but for objects of some types."""

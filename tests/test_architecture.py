@@ -36,7 +36,7 @@ STANDS_ON = {"problems": {"space", "records", "errors"}}
 
 OPTIONAL = {
     "matplotlib", "torch", "sklearn", "pymoo", "optuna", "gest_api", "mujoco", "gymnasium", "jax", "numpyro", "dask",
-    "cma",
+    "cma", "cocoex", "Box2D", "imageio",
 }  # fmt: skip
 PICKLES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
 

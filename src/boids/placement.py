@@ -49,6 +49,7 @@ class Placement:
             snapping=None if self.space.is_continuous else self.space.snap,
             violating=None if self.linear is None else self.linear.violation,
             sampling=None if self.linear is None else self.linear.sample,
+            repairing=self.allowed if self.linear is not None and self.linear.is_thin else None,
         )
 
     @property

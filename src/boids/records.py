@@ -87,6 +87,9 @@ class Domain:
         constraints at points (q, D), 0 where they hold and 1 at the worst.
     sampling
         None if uniform points of the cube will do; else the function (count, rng) that draws allowed points.
+    repairing
+        The function that takes a point (D,) to the nearest allowed one, if equations among the linear constraints leave
+        a search no chance to hit an allowed point by itself; else None.
     """
 
     dim: int
@@ -95,6 +98,7 @@ class Domain:
     snapping: Callable[[NDArray[Any]], NDArray[Any]] | None = None
     violating: Callable[[NDArray[Any]], FloatArray] | None = None
     sampling: Callable[[int, np.random.Generator], FloatArray] | None = None
+    repairing: Callable[[FloatArray], FloatArray] | None = None
 
     def sample(self, count: int, rng: np.random.Generator) -> FloatArray:
         """Return random allowed points (count, D)."""

@@ -8,6 +8,8 @@ import sys
 
 import pytest
 from cli.support import BOX
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import boids
 from boids.algorithms import ALGORITHMS
@@ -188,6 +190,51 @@ def test_a_wrong_space_file(cli, folder, text, words):
         assert words in answer.err
         assert answer.err.startswith("boids: wrong.toml: ")
         assert answer.err.count("\n") == 1
+
+
+#: Options with values that are sensible, odd or wrong, in combinations that may make no sense.
+TARGETS = [("MODULE:sphere",), ("MODULE:constrained",), ("sphere",), ("--command", "echo 1"), ()]
+OPTIONS = [
+    ("--space", "space.toml"),
+    ("--space", "none.toml"),
+    ("--dim", "3"),
+    ("--low", "0"),
+    ("--high", "1"),
+    ("--high", "-1"),
+    ("--linear", "low + count <= 3"),
+    ("--linear", "x[0] <= x[1]"),
+    ("--option", "shift=true"),
+    ("--constraints", "0"),
+    ("--constraints", "2"),
+    ("--penalty", "3"),
+    ("--noisy",),
+    ("--eval-timeout", "20"),
+    ("--isolate",),
+    ("--vectorized",),
+    ("--batch", "2"),
+    ("--format", "lines"),
+    ("--result", "stdout"),
+    ("--keep", "none"),
+    ("--workdir", "work"),
+    ("--json",),
+    ("--json-lines",),
+    ("--quiet",),
+    ("--target", "1"),
+    ("--no-store",),
+]
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(TARGETS), st.sets(st.sampled_from(OPTIONS), max_size=7))
+def test_any_combination_of_options_is_a_run_or_one_line(cli, target, options):
+    given = [word for option in sorted(options) for word in option]
+    answer = cli("run", *target, *given, "--budget", 2, "--method", "random", "--seed", 0)
+    assert answer.code in (0, 1, 2)
+    if answer.code == 2:
+        (line,) = [line for line in answer.err.splitlines() if line != "imported"]
+        assert line.startswith("boids: ")
+    else:
+        assert answer.out
 
 
 def test_a_wrong_command_line_in_a_process_of_its_own(folder):

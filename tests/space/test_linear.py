@@ -473,6 +473,16 @@ class TestRepair:
         assume(constraints is not None)
         assert np.all(rows @ space.decode(constraints.repair(rng.uniform(-1, 1, 12))) <= upper)
 
+    @given(seeds)
+    @settings(max_examples=40)
+    def test_keeps_them_exactly_when_bounds_are_large(self, seed):
+        """Numbers near 1e5 have steps of 1.5e-11, more than the usual margin."""
+        rng = np.random.default_rng(seed)
+        space = Space([(1e5, 1e5 + 1)] * 4)
+        constraints = make(space, "x[0] - x[1] + x[2] - x[3] <= 0.3")
+        x = space.decode(constraints.repair(rng.uniform(-1, 1, 4)))
+        assert constraints.coefficients[0] @ x <= 0.3
+
     def test_is_the_nearest_point(self):
         constraints = make(BOX, "x[0] >= x[1] + 0.2")
         x = BOX.decode(constraints.repair(BOX.encode([0.3, 0.5, 0.1, 0.2, 0.3])))

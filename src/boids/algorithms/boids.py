@@ -24,6 +24,7 @@ import numpy as np
 
 from boids.algorithms.boids_lines import (
     acquisition_function,
+    best_allowed,
     choose_line,
     draw_function,
     optimise_on_line,
@@ -31,6 +32,7 @@ from boids.algorithms.boids_lines import (
 )
 from boids.algorithms.boids_models import Beliefs, Data, Fits
 from boids.algorithms.boids_settings import BoidsSettings
+from boids.algorithms.boids_state import BoidsState
 from boids.blocks import schedule
 from boids.blocks.design import DESIGNS
 from boids.blocks.embedding import Embedding
@@ -52,50 +54,6 @@ DESIGN_DRAWS = 2000
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class BoidsState:
-    """Everything that changes during a run, but for the history."""
-
-    input_dim: int
-    budget: int
-    initial_dim: int
-    splits: int
-    asked: int
-    epoch: int  # restarts so far
-    embedding: Embedding
-    design_size: int
-    queue: FloatArray  # design points not handed out yet (k, d)
-    rows: IntArray  # rows of the history that belong to the current run (n,)
-    swarm: Swarm | None
-    moves: IntArray  # how often each line was followed in this run (m,)
-    owners: IntArray  # the line that each of these rows was found on, -1 for none (n,)
-    homes: IntArray  # where in `rows` each particle began (m,)
-    patience: Patience
-    fits: Fits
-    to_beat: float  # noisy runs: what a value must be below to count as a success
-
-    def aims(self, history: History) -> FloatArray:
-        """Return where the current run's proposals were aimed at, which is where its particles are (n, d)."""
-        return self.embedding.project(history.aims[self.rows])
-
-    def place(self, units: FloatArray, domain: Domain) -> FloatArray:
-        """Return where evaluated points are in the subspace, though they may have been moved since they were lifted."""
-        is_moved = domain.snapping is not None or domain.violating is not None
-        return self.embedding.average(units) if is_moved else self.embedding.project(units)
-
-    def data(self, history: History) -> Data:
-        """Return what the models learn from: Z and what came out."""
-        rows = self.rows
-        return Data(
-            points=self.place(history.units[rows], history.domain),
-            values=history.values[rows],
-            constraints=None if history.constraints is None else history.constraints[rows],
-            noise=None if history.noise is None else history.noise[rows],
-            noisy=history.domain.noisy,
-        )
-
-
-@final
 @dataclass(frozen=True)
 class Boids(BoidsSettings):
     """The method; its settings are those of `BoidsSettings`, each with its source."""
@@ -109,7 +67,8 @@ class Boids(BoidsSettings):
     def init(self, domain: Domain, budget: int, rng: np.random.Generator) -> BoidsState:
         """Draw the first subspace and its initial design."""
         dim = domain.dim
-        if not self.embedding:
+        if not self.embedding or domain.repairing is not None:
+            # Equations between the parameters: a random subspace has hardly a point in common with them.
             start, splits = dim, 0
         elif self.initial_dim is not None:
             start = min(self.initial_dim, dim)
@@ -169,7 +128,10 @@ class Boids(BoidsSettings):
         with watch.phase("optimise"):
             alpha = acquisition_function(self, beliefs.objective, draw, swarm.leader, judgement.best_target, rng)
             alpha = within_limits(alpha, limits, embedding, domain)
-            z = optimise_on_line(self, alpha, lines, i, swarm, embedding.sizes, rng, _newness(history, embedding))
+            if domain.repairing is None:
+                z = optimise_on_line(self, alpha, lines, i, swarm, embedding.sizes, rng, _newness(history, embedding))
+            else:
+                z = best_allowed(alpha, lines, i, swarm, domain.repairing, rng)
         with watch.phase("lift"):
             proposal = self._proposal(state, z, i, reward=float(rewards[i]))
         return state, replace(proposal, times=watch.seconds)
@@ -358,6 +320,8 @@ class Boids(BoidsSettings):
 
     def _design(self, embedding: Embedding, domain: Domain, count: int, rng: np.random.Generator) -> FloatArray:
         """Return the initial design; where linear constraints forbid a point, one that is allowed takes its place."""
+        if domain.repairing is not None:
+            return domain.sample(count, rng)
         design = DESIGNS[self.design](count, embedding.dim, rng)
         if domain.violating is None:
             return design

@@ -33,6 +33,8 @@ Acquisition: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]
 
 #: The least alpha of a point that breaks a linear constraint: far above all others, which are standardised.
 FORBIDDEN = 1e6
+#: Candidates where equations hold: moving one to the nearest allowed point takes a millisecond.
+ALLOWED_CANDIDATES = 400
 
 
 def draw_function(settings: BoidsSettings, posterior: Posterior, centre: FloatArray, rng: np.random.Generator) -> Path:
@@ -147,6 +149,29 @@ def optimise_on_line(
     ranked = (np.asarray(np.clip(front.points[k], -1.0, 1.0), dtype=np.float64) for k in ranking)
     first = next(ranked)
     return first if is_new(first) else next((z for z in ranked if is_new(z)), first)
+
+
+def best_allowed(
+    alpha: Acquisition,
+    lines: Lines,
+    i: int,
+    swarm: Swarm,
+    repair: Callable[[FloatArray], FloatArray],
+    rng: np.random.Generator,
+) -> FloatArray:
+    """LINE-OPT where equations hold among the parameters, so that no mutation of an allowed point is allowed.
+
+    Half of the candidates are on line i; the others go from an incumbent along the difference of two particles, which
+    keeps linear equations. All are moved to the nearest allowed point before they are judged.
+    """
+    count = ALLOWED_CANDIDATES // 2
+    on_line = lines.sample(i, count, rng)
+    towards, away = rng.integers(len(swarm), size=(2, count))
+    steps = rng.random((count, 1)) * (swarm.positions[towards] - swarm.positions[away])
+    incumbents = np.stack([swarm.leader, swarm.best_positions[i]])[rng.integers(2, size=count)]
+    points = np.clip(np.concatenate([on_line, incumbents + steps]), -1.0, 1.0)
+    allowed = np.array([repair(point) for point in points])
+    return np.asarray(allowed[int(np.argmin(alpha(allowed)))])
 
 
 def candidates(settings: BoidsSettings, dim: int) -> int:

@@ -157,8 +157,8 @@ def _found(end: Ending) -> Iterator[tuple[str, Text]]:
         yield label, value
     else:
         broken = sum(each > 0.0 for each in best.constraints or ())
-        words = f"no feasible point; least violation {best.violation:.6g}, {broken} of {_counted(count, 'constraint')} violated"
-        yield "best value", Text(words, "bold yellow")
+        violated = f"{broken} of {_counted(count, 'constraint')} violated"
+        yield "best value", Text(f"no feasible point; least violation {best.violation:.6g}, {violated}", "bold yellow")
         yield "posterior mean there" if optimizer.noisy else "value there", value
     yield "at", Text(_shown(result.x))
     if count:

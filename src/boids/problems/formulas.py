@@ -68,7 +68,7 @@ def levy(x: FloatArray) -> FloatArray:
 
 def powell(x: FloatArray) -> FloatArray:
     """Σ (a + 10b)² + 5(c - d)² + (b - 2c)⁴ + 10(a - d)⁴ over groups (a, b, c, d) of four coordinates in a row."""
-    a, b, c, d = np.moveaxis(x.reshape(len(x), -1, 4), 2, 0)
+    a, b, c, d = (x[:, first::4] for first in range(4))
     terms = (a + 10 * b) ** 2 + 5 * (c - d) ** 2 + (b - 2 * c) ** 4 + 10 * (a - d) ** 4
     values: FloatArray = np.sum(terms, axis=1)
     return values

@@ -1,0 +1,63 @@
+"""Everything that changes during a run of BOIDS, but for the history; plain data, so that a run can be saved.
+
+Notation
+--------
+D, d    input dimension, subspace dimension
+m       particles
+n       rows of the history that belong to the current run
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from boids.algorithms.boids_models import Data, Fits
+from boids.blocks.embedding import Embedding
+from boids.blocks.patience import Patience
+from boids.blocks.swarm import Swarm
+from boids.records import Domain, FloatArray, History, IntArray
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BoidsState:
+    """A run between two proposals."""
+
+    input_dim: int
+    budget: int
+    initial_dim: int
+    splits: int
+    asked: int
+    epoch: int  # restarts so far
+    embedding: Embedding
+    design_size: int
+    queue: FloatArray  # design points not handed out yet (k, d)
+    rows: IntArray  # rows of the history that belong to the current run (n,)
+    swarm: Swarm | None
+    moves: IntArray  # how often each line was followed in this run (m,)
+    owners: IntArray  # the line that each of these rows was found on, -1 for none (n,)
+    homes: IntArray  # where in `rows` each particle began (m,)
+    patience: Patience
+    fits: Fits
+    to_beat: float  # noisy runs: what a value must be below to count as a success
+
+    def aims(self, history: History) -> FloatArray:
+        """Return where the current run's proposals were aimed at, which is where its particles are (n, d)."""
+        return self.embedding.project(history.aims[self.rows])
+
+    def place(self, units: FloatArray, domain: Domain) -> FloatArray:
+        """Return where evaluated points are in the subspace, though they may have been moved since they were lifted."""
+        is_moved = domain.snapping is not None or domain.violating is not None
+        return self.embedding.average(units) if is_moved else self.embedding.project(units)
+
+    def data(self, history: History) -> Data:
+        """Return what the models learn from: Z and what came out."""
+        rows = self.rows
+        return Data(
+            points=self.place(history.units[rows], history.domain),
+            values=history.values[rows],
+            constraints=None if history.constraints is None else history.constraints[rows],
+            noise=None if history.noise is None else history.noise[rows],
+            noisy=history.domain.noisy,
+        )
