@@ -3,8 +3,8 @@
     BOIDS_DATA=… python experiments/real_problems.py --workers 2
     python experiments/real_problems.py --table          # and the picture in docs/images
 
-Every run gets 300 evaluations. Results go to real_problems.jsonl beside this file, one line per finished run with the best
-value after every tenth evaluation; runs that are there already are not repeated.
+Every run gets 300 evaluations. Results go to real_problems.jsonl beside this file, one line per finished run with the
+best value after every tenth evaluation; runs that are there already are not repeated.
 """
 
 from __future__ import annotations

@@ -189,9 +189,27 @@ def test_points_may_be_evaluated_again():
 
 
 def test_boids_finds_the_bottom_of_a_noisy_bowl():
-    """Noise of a fifth of the values' spread, 45 evaluations in 3 dimensions, three seeds. Random points are 1.3 ± 0.7
-    above the minimum; the reported ones are all below 0.25, which one random point in 30 is."""
+    """Noise of a fifth of the values' spread, 45 evaluations in 3 dimensions, three seeds. What random search reports
+    is 0.13 above the minimum on average; what ours reports is less than 0.1 above it, and the reported means are right
+    to within the noise."""
     for seed in range(3):
         result = minimize(noisy_bowl(seed, 0.15), BOX, 45, method=QUICK, seed=seed, noisy=True)
-        assert bowl(result.x) < 0.25
-        assert abs(result.fun - bowl(result.x)) < 0.35
+        assert bowl(result.x) < 0.1
+        assert abs(result.fun - bowl(result.x)) < 0.15
+
+
+def test_a_point_that_failed_is_not_tried_again_though_values_are_noisy():
+    space = Space({"a": Int(1, 4), "b": Bool()})
+    optimizer = Optimizer(space, budget=60, method="random", seed=0, noisy=True)
+    failed = []
+    while optimizer.remaining:
+        trial = optimizer.ask()
+        point = (trial.x["a"], trial.x["b"])
+        assert point not in failed
+        if trial.x["a"] == 2:
+            failed.append(point)
+            optimizer.tell(trial, error="no")
+        else:
+            optimizer.tell(trial, float(trial.x["a"]))
+    assert len(failed) == 2
+    assert optimizer.n_told == 60

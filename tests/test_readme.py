@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text()
-    for path in (ROOT / "README.md", ROOT / "docs" / "objectives.md")
+    for path in (ROOT / "README.md", *(ROOT / "docs" / name for name in ("objectives.md", "problems.md")))
 }
 BLOCKS = {
     f"{page}-{i}": code

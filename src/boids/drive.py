@@ -41,7 +41,7 @@ class StopReason(StrEnum):
 
 _SENTENCES = {
     StopReason.BUDGET: "All evaluations of the budget were made.",
-    StopReason.SPACE: "Every point of the space was tried, so the run ended before its budget.",
+    StopReason.SPACE: "No untried point of the space could be found, so the run ended before its budget.",
     StopReason.TARGET: "The target value was reached.",
     StopReason.TIMEOUT: "The time limit was reached.",
     StopReason.STAGNATION: "The best value has not improved for as many evaluations as `patience` allows.",
@@ -113,11 +113,13 @@ def run(
             group = queue if vectorized else queue[:1]
             queue = queue[len(group) :]
 
+            former = optimizer.best
             done = _evaluate(optimizer, fun, group, vectorized)
             best = optimizer.best
             stale += len(done)
-            if best is not None and best.id in [trial.id for trial in done]:
-                stale = sum(trial.id > best.id for trial in done)
+            if best is not None and (former is None or best.id != former.id):
+                # A better point, or with noise one that looks better by now.
+                stale = sum(trial.id > best.id for trial in done) if best.id >= done[0].id else 0
             if callback is not None:
                 answers = [_stops(callback, optimizer, trial) for trial in done]  # all of them, also after a yes
                 if any(answers):
@@ -157,7 +159,7 @@ def _rows(values: Any, count: int, n_constraints: int) -> list[Any]:
 
     With constraints it may be a pair of all values and a (q, C) matrix, as well as a list of q pairs.
     """
-    if n_constraints and isinstance(values, tuple) and len(values) == 2 and np.ndim(values[1]) == 2:
+    if n_constraints and isinstance(values, tuple) and len(values) == 2 and _is_table(values[1], n_constraints):
         numbers = _rows(values[0], count, 0)
         return list(zip(numbers, _rows(values[1], count, 0), strict=True))
     try:
@@ -168,6 +170,15 @@ def _rows(values: Any, count: int, n_constraints: int) -> list[Any]:
         got = f"{type(values).__name__} with {len(rows)}"
         raise ValueError(f"a vectorized objective must return one value per row, {count} here, got {got}")
     return rows
+
+
+def _is_table(constraints: Any, n_constraints: int) -> bool:
+    """Whether this is a matrix with a row of constraints for every point; an array of numbers if there is only one."""
+    try:
+        array = np.asarray(constraints, dtype=float)
+    except (TypeError, ValueError):
+        return False
+    return array.ndim == 2 or (n_constraints == 1 and array.ndim == 1 and isinstance(constraints, np.ndarray))
 
 
 def _check_limits(batch: Any, timeout: Any, target: Any, patience: Any, callback: Any) -> None:

@@ -74,6 +74,7 @@ class Ledger:
             "noise": np.empty(16),
         }
         self._seen: set[bytes] = set()
+        self._failed: set[bytes] = set()
         self._knows_noise = False
         self.trials: list[Trial] = []
         self.pending: dict[int, Proposal] = {}
@@ -105,8 +106,8 @@ class Ledger:
         return self._history(n + 1, self._knows_noise or not math.isnan(reading.noise_variance))
 
     def tried(self, unit: FloatArray) -> bool:
-        """Whether a point was asked for before."""
-        return _fingerprint(unit) in self._seen
+        """Whether a point need not be tried again: it was asked for before, or if values are noisy it failed."""
+        return _fingerprint(unit) in (self._failed if self._domain.noisy else self._seen)
 
     def open(self, proposals: Iterable[Proposal], now: float) -> list[Trial]:
         """Enter proposals as pending trials."""
@@ -132,6 +133,7 @@ class Ledger:
             self._knows_noise |= noise is not None
         else:
             done = replace(trial, error=reading.error, state="failed", ended=now)
+            self._failed.add(_fingerprint(trial.unit))
         self.trials[trial.id] = done
         self._told.append(trial.id)
         del self.pending[trial.id]
@@ -194,7 +196,8 @@ class Ledger:
             for unit, info, aim in zip(saved.units, saved.infos, aims, strict=True)
         ]
         for number, proposal in zip(waiting, saved.pending, strict=True):
-            proposals[number] = replace(proposal, unit=protected(proposal.unit))
+            aimed = None if proposal.aimed is None else protected(proposal.aimed)
+            proposals[number] = replace(proposal, unit=protected(proposal.unit), aimed=aimed)
         for proposal, started in zip(proposals, saved.started, strict=True):
             ledger.open([proposal], float(started))
         for number in told:

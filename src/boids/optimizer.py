@@ -255,8 +255,8 @@ class Optimizer:
             state = proposed
         if not made:
             raise SpaceExhausted(
-                f"All {self.n_asked} points of the space have been handed out, and without noise none is worth a "
-                "second evaluation; the run ends before its budget."
+                f"No point is left beside the {self.n_asked} that have been handed out, as far as could be found, and "
+                "without noise none is worth a second evaluation; the run ends before its budget."
             )
 
         trials = self._ledger.open(made, time.time())

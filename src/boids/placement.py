@@ -19,6 +19,7 @@ from typing import final
 
 import numpy as np
 
+from boids.gp.linalg import blas_threads
 from boids.records import Domain, FloatArray
 from boids.space import Space
 from boids.space.linear import LinearConstraints
@@ -48,7 +49,7 @@ class Placement:
             noisy=self.noisy,
             snapping=None if self.space.is_continuous else self.space.snap,
             violating=None if self.linear is None else self.linear.violation,
-            sampling=None if self.linear is None else self.linear.sample,
+            sampling=None if self.linear is None else self.sample,
             repairing=self.allowed if self.linear is not None and self.linear.is_thin else None,
         )
 
@@ -62,7 +63,15 @@ class Placement:
         snapped: FloatArray = self.space.snap(unit)
         if self.linear is None or bool(self.linear.satisfied(snapped)):
             return snapped
-        return self.linear.repair(snapped)
+        with blas_threads(0):  # its systems are small: further threads would only get in each other's way
+            return self.linear.repair(snapped)
+
+    def sample(self, count: int, rng: np.random.Generator) -> FloatArray:
+        """Return random allowed points (count, D)."""
+        if self.linear is None:
+            return np.asarray(self.space.snap(rng.uniform(-1.0, 1.0, (count, self.space.dim))))
+        with blas_threads(0):
+            return self.linear.sample(count, rng)
 
     def place(
         self, unit: FloatArray, tried: Callable[[FloatArray], bool], rng: Callable[[], np.random.Generator]
@@ -72,12 +81,12 @@ class Placement:
         Parameters
         ----------
         tried
-            Whether a point has been asked for before.
+            Whether a point need not be tried again.
         rng
             Makes a generator if chance is needed, which it rarely is.
         """
         point = self.allowed(unit)
-        if self.noisy or not tried(point):
+        if not tried(point):
             return point
         return self._another(point, tried, rng())
 
@@ -107,6 +116,4 @@ class Placement:
                     unit for unit, holds in zip(units, self.linear.satisfied(np.array(units)), strict=True) if holds
                 ]
             return [units[i] for i in rng.permutation(len(units))]
-        if self.linear is not None:
-            return self.linear.sample(_DRAWS, rng)
-        return np.array([self.space.snap(unit) for unit in rng.uniform(-1.0, 1.0, (_DRAWS, self.space.dim))])
+        return self.sample(_DRAWS, rng)

@@ -62,6 +62,8 @@ class Recommender:
         size = fit_size(len(done))
         units = np.array([trial.unit for trial in done])
         scale = Scale.of(values[:size])
+        if not np.isfinite(scale.spread):  # all the same so far: what came after is the news
+            scale = Scale.of(values)
         targets = scale.standardise(values)
         known = [trial.noise_variance for trial in done]
         noise = None

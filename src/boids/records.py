@@ -174,7 +174,7 @@ class History:
     space
         What is known of the space; a plain cube if not given.
     tried
-        Whether a point of the cube has been evaluated, or is being evaluated, in a run without noise.
+        Whether a point of the cube need not be tried again: it has been handed out before, or with noise it failed.
     """
 
     units: FloatArray

@@ -96,6 +96,11 @@ def minimize(
         raise ValueError(
             f"n_workers={n_workers} needs vectorized=True, an objective that takes several points at once."
         )
+    if n_workers > 1 and getattr(fun, "stateful", False):
+        raise ValueError(
+            f"n_workers={n_workers} does not go with an objective that remembers its evaluations, "
+            "whose values would depend on their order; use n_workers=1."
+        )
     optimizer = Optimizer(
         space,
         budget=budget,

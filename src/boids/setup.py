@@ -107,10 +107,10 @@ class Setup:
         others
             Proposals made just before, of which `tried` does not know yet.
         tried
-            Whether a point has been handed out before.
+            Whether a point need not be tried again.
         """
         aim = self._inside(proposal.unit)
-        units = [other.unit for other in others]
+        units = [] if self.noisy else [other.unit for other in others]
         unit = self.placement.place(
             aim,
             lambda point: tried(point) or any(np.array_equal(point, other) for other in units),

@@ -78,15 +78,19 @@ def read_outcome(value: Any, constraints: Any = None, noise_variance: Any = None
     if isinstance(value, Measurement):
         value, constraints, noise_variance = (
             value.value,
-            constraints if constraints is not None else (value.constraints if n_constraints else None),
+            constraints if constraints is not None else (value.constraints or None),
             noise_variance if noise_variance is not None else value.noise_variance,
         )
-    elif n_constraints and constraints is None and isinstance(value, tuple) and len(value) == 2:
+    elif n_constraints and constraints is None and isinstance(value, (tuple, list)) and len(value) == 2:
         value, constraints = value
+    elif (
+        not n_constraints and isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], (list, np.ndarray))
+    ):
+        raise TellError("A value came with constraints, but the run has none; say how many with n_constraints.")
     number, error = read_value(value)
-    noise = _noise_variance(noise_variance)
     if error is not None:
         return Reading.failed(error, n_constraints)
+    noise = _noise_variance(noise_variance)
     read = _constraints(constraints, n_constraints)
     broken = [i for i, each in enumerate(read) if not math.isfinite(each)]
     if broken:
@@ -101,7 +105,7 @@ def _constraints(constraints: Any, expected: int) -> tuple[float, ...]:
         if not expected:
             return ()
         raise TellError(
-            f"The run has {expected} constraints, but no values for them came; return (value, [c1, …]), "
+            f"The run has {_counted(expected)}, but no values came for them; return (value, [c1, …]), "
             "or tell(trial, value, constraints=[c1, …])."
         )
     if isinstance(constraints, (str, bytes, dict, set)):
@@ -112,8 +116,19 @@ def _constraints(constraints: Any, expected: int) -> tuple[float, ...]:
         raise TellError(f"Constraints must be a list of {expected} numbers, got {constraints!r}.") from None
     if len(items) != expected:
         hint = "; say so with n_constraints" if not expected else ""
-        raise TellError(f"The run has {expected} constraints, but {len(items)} values came{hint}.")
-    return tuple(_number(item) for item in items)
+        raise TellError(f"The run has {_counted(expected)}, but {len(items)} came{hint}.")
+    return tuple(_constraint(item, i) for i, item in enumerate(items, start=1))
+
+
+def _constraint(value: Any, place: int) -> float:
+    try:
+        return _number(value)
+    except TellError:
+        raise TellError(f"Constraint {place} must be one real number, got {value!r}.") from None
+
+
+def _counted(constraints: int) -> str:
+    return "1 constraint" if constraints == 1 else f"{constraints} constraints"
 
 
 def _noise_variance(variance: Any) -> float:

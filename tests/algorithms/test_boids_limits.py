@@ -114,7 +114,7 @@ def test_the_cost_is_the_weighted_sum_of_what_is_positive():
     r = rng(2)
     constraints = process(r.normal(size=(12, 3)), refit_mean=True)
     failures = process(np.where(np.arange(12) < 4, 1.0, -1.0), FAILURES)
-    limits = Limits.of(constraints, 0.7, failures, np.float64, np.zeros(2))
+    limits = Limits.of(constraints, margins(constraints), 0.7, failures, np.float64, np.zeros(2))
     z = r.uniform(-1, 1, (30, 2))
     c = constraints.predict(z)[0] + margins(constraints)
     expected = 0.7 * np.maximum(c, 0).sum(axis=1)
@@ -138,7 +138,7 @@ def test_one_constraint_in_a_column_is_not_taken_for_values():
 
 
 def test_without_constraints_and_failures_there_is_no_limit():
-    assert Limits.of(None, 1.0, None, np.float64, np.zeros(2)) is None
+    assert Limits.of(None, 0.0, 1.0, None, np.float64, np.zeros(2)) is None
 
 
 def test_the_bandit_leaves_lines_where_the_limits_are_broken():
@@ -202,7 +202,7 @@ def test_linear_constraints_come_before_everything_and_the_less_broken_before_th
 
 def test_limits_are_added_to_alpha_in_its_precision():
     constraints = process(rng(7).normal(size=(9, 2)), refit_mean=True)
-    limits = Limits.of(constraints, 3.0, None, np.float64, np.zeros(2))
+    limits = Limits.of(constraints, margins(constraints), 3.0, None, np.float64, np.zeros(2))
     z = rng(8).uniform(-1, 1, (20, 2)).astype(np.float32)
     bounded = within_limits(lambda z: z[:, 0], limits, Embedding.identity(2), Domain(2))
     got = bounded(z)

@@ -9,7 +9,7 @@ from test_boids import SMALL
 from boids import Bool, Categorical, Float, Int, Optimizer, Space, minimize
 from boids.algorithms import Boids, boids_models
 from boids.algorithms.boids import _newness
-from boids.algorithms.boids_lines import optimise_on_line
+from boids.algorithms.boids_lines import best_allowed, optimise_on_line
 from boids.blocks.embedding import Embedding
 from boids.blocks.line import Lines
 from boids.blocks.nsga2 import NSGA2, Front
@@ -141,6 +141,42 @@ def test_kept_incumbents_are_those_of_all_rows():
     assert restarts == {0, 1}
 
 
+@pytest.mark.parametrize("noisy", [False, True])
+def test_design_points_that_come_late_join_the_swarm_with_a_home(noisy):
+    run = RealRun(HASTY, MIXED, noisy=noisy)
+    design = [run.ask() for _ in range(8)]
+    for proposal in design[:3]:
+        run.tell(proposal, mixed_objective(MIXED.decode(proposal.unit)))
+    line = run.ask(pending=design[3:])
+    assert line.memo["line"] >= 0
+    assert len(run.state.swarm) < 6  # places are kept for those to come
+    for proposal in (design[6], line, design[4], design[3], design[7], design[5]):
+        run.tell(proposal, mixed_objective(MIXED.decode(proposal.unit)))
+    state = run.state
+    assert len(state.swarm) == len(state.homes) == 6
+    aims = state.aims(run.history)
+    judged = state.swarm.judged(aims, run.history.values, state.homes, state.owners)
+    np.testing.assert_array_equal(judged.best_positions, state.swarm.best_positions)
+    np.testing.assert_array_equal(judged.best_values, state.swarm.best_values)
+    assert judged.leader_value == state.swarm.leader_value == min(run.values)
+
+
+def test_models_know_where_evaluations_are_under_way(monkeypatch):
+    seen = []
+    real = boids_models.Beliefs.fantasise
+    monkeypatch.setattr(
+        boids_models.Beliefs, "fantasise", lambda self, points: seen.append(points) or real(self, points)
+    )
+    run = RealRun(HASTY, MIXED, n_constraints=1).go(lambda x: (mixed_objective(x), [x["n"] - 10.5]), 12)
+    assert seen == []
+    waiting = [run.ask()]
+    waiting.append(run.ask(pending=waiting))
+    before_a_restart = replace(waiting[0], memo={**waiting[0].memo, "epoch": 7})
+    run.ask(pending=[*waiting, before_a_restart])
+    assert [len(points) for points in seen] == [1, 2]
+    np.testing.assert_array_equal(seen[1], run.state.embedding.average(np.array([p.unit for p in waiting])))
+
+
 def test_snapped_points_are_new_to_the_search_unless_they_were_evaluated():
     snap = Space({"a": Int(0, 3), "b": Int(0, 3)}).snap
     tried = [snap(np.array([0.1, 0.1]))]
@@ -202,6 +238,50 @@ def test_a_restart_after_linear_constraints_makes_an_allowed_design():
     assert not run.domain.violating(run.state.embedding.lift(run.state.queue)).any()
 
 
+# --- equations ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dim", [2, 3, 6])
+def test_a_simplex_of_any_dimension_is_searched(dim):
+    """The published settings of the search; the minimum on the simplex is its centre."""
+    space = Space({"w": Float(0, 1, shape=dim)})
+    method = Boids(n_init=6, particles=5)
+    result = minimize(
+        lambda x: float(np.sum((x["w"] - 1 / dim) ** 2)),
+        space,
+        14,
+        method=method,
+        seed=0,
+        linear_constraints="sum(w) == 1",
+    )
+    assert result.nfev == 14
+    for trial in result.trials:
+        assert trial.x["w"].sum() == pytest.approx(1.0, abs=1e-8)
+        assert trial.info["dim"] == dim  # no subspace: it would have hardly an allowed point
+    assert result.fun < 0.02
+    assert result.fun < min(trial.value for trial in result.trials[:6])
+
+
+def test_among_allowed_points_the_best_by_alpha_is_proposed():
+    rng = np.random.default_rng(0)
+    swarm = Swarm.at(rng.uniform(-1, 1, (4, 3)), rng.normal(size=4), np.zeros((4, 3)))
+    lines = Lines.through(swarm.positions, rng.normal(size=(4, 3)))
+    judged = []
+
+    def to_the_plane(point):
+        return np.clip(point - (point.sum() / 3), -1, 1)
+
+    def alpha(z):
+        judged.append(z)
+        return ((z - [0.4, -0.4, 0.0]) ** 2).sum(axis=1)
+
+    z = best_allowed(alpha, lines, 2, swarm, to_the_plane, rng)
+    assert len(judged) == 1
+    candidates = judged[0]
+    assert np.abs(candidates).max() <= 1.0
+    np.testing.assert_array_equal(z, candidates[np.argmin(alpha(candidates))])
+
+
 # --- failures -------------------------------------------------------------------------------------------------------
 
 
@@ -231,20 +311,14 @@ def test_everything_fails_for_a_while():
 
 
 def test_a_region_of_failures_is_left_alone():
-    """40 % of the box fails; of 40 line evaluations at most 12 do. Uniform points would give 16 on average, so it is
-    not luck that keeps four seeds below: four runs together fail fewer than 24 times of 160 (expected: 64)."""
+    """40 % of the box fails. Of 70 evaluations after the designs of two runs, chance would let 28 fail, with a standard
+    deviation of 4; fewer than 12 do."""
     failed = 0
-    for seed in range(4):
-        result = minimize(
-            lambda x: np.nan if x[0] > 0.2 else sphere(x),
-            BOX,
-            48,
-            method=replace(HASTY, embedding=False),
-            seed=seed,
-        )
-        after_design = [trial.failed for trial in result.trials[8:]]
-        failed += sum(after_design)
-    assert failed < 24
+    for seed in range(2):
+        method = replace(HASTY, embedding=False)
+        result = minimize(lambda x: np.nan if x[0] > 0.2 else sphere(x), BOX, 43, method=method, seed=seed)
+        failed += sum(trial.failed for trial in result.trials[8:])
+    assert failed < 12
 
 
 # --- black-box constraints -----------------------------------------------------------------------------------------
@@ -308,16 +382,16 @@ def test_the_leader_of_all_data_is_the_best_feasible_point():
 
 
 def test_constraints_are_learnt_and_better_than_chance():
-    """Four seeds, 45 evaluations in 12 dimensions, one of two constraints cuts off the minimum: every run finds a
-    feasible point, and each beats the best of four random searches."""
+    """Three seeds, 40 evaluations in 12 dimensions, one of two constraints cuts off the minimum: every run finds a
+    feasible point, and each beats the best of three random searches."""
     worst_of_ours, best_of_theirs = -np.inf, np.inf
-    for seed in range(4):
-        result = minimize(half, BOX, 45, method=HASTY, seed=seed, n_constraints=2)
+    for seed in range(3):
+        result = minimize(half, BOX, 40, method=HASTY, seed=seed, n_constraints=2)
         assert result.success
         assert result.feasible
         assert result.x[0] + result.x[1] <= 0
         worst_of_ours = max(worst_of_ours, result.fun)
-        theirs = minimize(half, BOX, 45, method="random", seed=seed, n_constraints=2)
+        theirs = minimize(half, BOX, 40, method="random", seed=seed, n_constraints=2)
         best_of_theirs = min(best_of_theirs, theirs.fun)
     assert worst_of_ours < best_of_theirs
 
@@ -385,14 +459,14 @@ def test_everything_at_once(preset, noisy):
     result = minimize(
         objective,
         MIXED,
-        60,
+        50,
         method=preset,
         seed=3,
         noisy=noisy,
         n_constraints=2,
         linear_constraints=["w[0] + w[1] <= 0.6", "n <= k"],
     )
-    assert result.nfev == 60
+    assert result.nfev == 50
     assert result.success
     best = result.x
     assert best["n"] <= 10
@@ -404,13 +478,13 @@ def test_everything_at_once(preset, noisy):
         np.testing.assert_allclose(MIXED.encode(trial.x), trial.unit, atol=1e-12)
     assert any(trial.failed for trial in result.trials)
     if not noisy:
-        assert len({trial.unit.tobytes() for trial in result.trials}) == 60
+        assert len({trial.unit.tobytes() for trial in result.trials}) == 50
 
 
 @pytest.mark.parametrize("options", [{}, {"noisy": True}, {"n_constraints": 1}])
 def test_many_pending_trials_told_in_any_order(options):
     order = np.random.default_rng(5)
-    optimizer = Optimizer(MIXED, budget=50, method=HASTY, seed=2, linear_constraints="n <= k", **options)
+    optimizer = Optimizer(MIXED, budget=35, method=HASTY, seed=2, linear_constraints="n <= k", **options)
     waiting = []
     while optimizer.remaining or waiting:
         while optimizer.remaining and len(waiting) < 5:
@@ -421,13 +495,13 @@ def test_many_pending_trials_told_in_any_order(options):
         else:
             constraints = [trial.x["n"] - 10.5] if options.get("n_constraints") else None
             optimizer.tell(trial, mixed_objective(trial.x), constraints=constraints)
-    assert optimizer.n_told == 50
+    assert optimizer.n_told == 35
     if not optimizer.noisy:
-        assert len({trial.unit.tobytes() for trial in optimizer.trials}) == 50
+        assert len({trial.unit.tobytes() for trial in optimizer.trials}) == 35
 
 
 def test_mixed_spaces_are_optimised_better_than_by_chance():
-    """Four seeds, 45 evaluations: the worst of ours beats the best of four random searches."""
-    ours = [minimize(mixed_objective, MIXED, 45, method=HASTY, seed=seed).fun for seed in range(4)]
-    theirs = [minimize(mixed_objective, MIXED, 45, method="random", seed=seed).fun for seed in range(4)]
+    """Three seeds, 40 evaluations: the worst of ours beats the best of three random searches."""
+    ours = [minimize(mixed_objective, MIXED, 40, method=HASTY, seed=seed).fun for seed in range(3)]
+    theirs = [minimize(mixed_objective, MIXED, 40, method="random", seed=seed).fun for seed in range(3)]
     assert max(ours) < min(theirs)

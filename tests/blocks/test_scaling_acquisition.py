@@ -89,13 +89,6 @@ def test_variances_change_with_the_square_of_the_spread(unit):
     np.testing.assert_allclose(Scale.of(values).variance(variances), np.array([0.0, 0.3, 2.0]) / spread**2, rtol=1e-12)
 
 
-def test_where_zero_lies():
-    values = np.array([1.0, 2.0, 4.0])
-    scale = Scale.of(values)
-    assert scale.zero() == pytest.approx(scale.standardise(np.zeros(1))[0])
-    assert scale.restore(np.array([scale.zero()]))[0] == pytest.approx(0.0, abs=1e-12)
-
-
 @pytest.mark.parametrize("value", [0.0, 3.3, -1e300, 1e-300])
 @pytest.mark.parametrize("count", [1, 5])
 def test_the_scale_of_equal_values_gives_zeros_and_their_value_back(value, count):

@@ -284,7 +284,8 @@ class Boids(BoidsSettings):
 
     def _split(self, state: BoidsState, rng: np.random.Generator) -> BoidsState:
         """Go on in a finer subspace; all data and the whole swarm come along."""
-        order = _formed(state.fits.objective).hyper.lengthscales
+        fit = state.fits.objective
+        order = np.zeros(state.embedding.dim) if fit is None else fit.hyper.lengthscales
         embedding, parent = state.embedding.split(order, self.new_bins, rng)
         return replace(
             state,

@@ -6,7 +6,7 @@ with one kernel for all of them, so that dozens share a factorisation and cost l
 an exact penalty, whose weight grows while nothing feasible is found.
 
 Failures are a further function, +1 where an evaluation failed and -1 where it did not. Crashes that fill a region are
-avoided so; crashes that strike at random, which no model explains, leave the function below zero everywhere.
+avoided so; crashes that strike at random, which no model explains, leave the function below zero almost everywhere.
 
 Notation
 --------
@@ -107,6 +107,7 @@ class Limits:
     def of(
         cls,
         constraints: Posterior | None,
+        margin: float | FloatArray,
         weight: float,
         failures: Posterior | None,
         dtype: DTypeLike,
@@ -116,7 +117,7 @@ class Limits:
         parts = []
         if constraints is not None:
             mean = mean_path(constraints, dtype, centre)
-            parts.append(Limit(replace(mean, mean=np.asarray(mean.mean) + margins(constraints)), weight))
+            parts.append(Limit(replace(mean, mean=np.asarray(mean.mean) + margin), weight))
         if failures is not None:
             parts.append(Limit(mean_path(failures, dtype, centre), _FAILURE_WEIGHT))
         return cls(tuple(parts)) if parts else None

@@ -16,7 +16,7 @@ from typing import final
 import numpy as np
 from numpy.typing import DTypeLike
 
-from boids.algorithms.boids_limits import CONSTRAINTS, FAILURES, Limits, at_stake, penalty_weight, scaled
+from boids.algorithms.boids_limits import CONSTRAINTS, FAILURES, Limits, at_stake, margins, penalty_weight, scaled
 from boids.algorithms.boids_settings import BoidsSettings
 from boids.blocks.merit import feasibility_first, violations
 from boids.blocks.scaling import Scale, imputed
@@ -125,6 +125,8 @@ class Beliefs:
         The values of all rows on that scale, failures as the worst of them.
     constraints
         c, C functions with one kernel; None without constraints or before the first success.
+    margin
+        m, the constraints' safety margins (C,).
     weight
         ρ.
     violation
@@ -137,6 +139,7 @@ class Beliefs:
     scale: Scale
     targets: FloatArray
     constraints: Posterior | None = None
+    margin: float | FloatArray = 0.0
     weight: float = 0.0
     violation: FloatArray | None = None
     failures: Posterior | None = None
@@ -155,7 +158,8 @@ class Beliefs:
         z, y = data.points[used], targets[used]
         fit = _trained(settings, settings.training, surrogate, z, y, fits.objective, rng, noise)
         beliefs = cls(Posterior.condition(surrogate, fit.hyper, z, y, noise), scale, targets)
-        fits = replace(fits, objective=fit)
+        # What was fitted to nothing but failures must not outlive the first success.
+        fits = replace(fits, objective=fit if good.any() else None)
         if data.constraints is not None and good.any():
             fits, beliefs = beliefs._constrained(settings, data.points[good], data.constraints[good], good, fits, rng)
         if settings.failures == "modelled" and not good.all():
@@ -179,9 +183,11 @@ class Beliefs:
         fit = _trained(settings, "warm", CONSTRAINTS, points, c[:, at_stake(c)], fits.constraints, rng)
         violation = np.full(len(good), np.nan)
         violation[good] = violations(c)
+        process = Posterior.condition(CONSTRAINTS, fit.hyper, points, c, refit_mean=True)
         return replace(fits, constraints=fit), replace(
             self,
-            constraints=Posterior.condition(CONSTRAINTS, fit.hyper, points, c, refit_mean=True),
+            constraints=process,
+            margin=margins(process),
             weight=penalty_weight(c, settings.n_init),
             violation=violation,
         )
@@ -211,7 +217,7 @@ class Beliefs:
 
     def limits(self, dtype: DTypeLike, centre: FloatArray) -> Limits | None:
         """Return the modelled cost of violating constraints and of failing; None if there is nothing of the kind."""
-        return Limits.of(self.constraints, self.weight, self.failures, dtype, centre)
+        return Limits.of(self.constraints, self.margin, self.weight, self.failures, dtype, centre)
 
 
 def _trained(

@@ -8,7 +8,8 @@ The evaluated points themselves are not part of the state: the shell keeps them,
 `History`, so that a state stays small however long the run. The history also knows the `Domain`: integers and
 categories, linear constraints, noise. The shell sees to all of these whatever a method proposes, and to black-box
 constraints as well unless the method has a class attribute ``models_constraints = True``; a method need not care, but
-one that does looks better.
+one that does looks better. With constraints that it does not model, a method's values are merits, which are worked out
+anew after every outcome: it compares those of one history, and keeps rows of the history rather than values.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def marginal_draw(
     mean: NDArray[Any], variance: NDArray[Any], normals: NDArray[Any], noise_variance: float = 0.0
 ) -> NDArray[Any]:
     """Return μ + √(s² + σ²) z with the normals fixed per row: the Thompson sampling of the released BOIDS code."""
-    draw: NDArray[Any] = mean + np.sqrt(variance + noise_variance) * normals[: len(mean)]
+    draw: NDArray[Any] = mean + np.sqrt(variance + noise_variance) * np.resize(normals, len(mean))
     return draw
 
 

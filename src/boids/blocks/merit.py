@@ -18,6 +18,8 @@ import numpy as np
 
 from boids.records import FloatArray
 
+_LARGEST = float(np.finfo(np.float64).max)
+
 
 def violations(constraints: FloatArray) -> FloatArray:
     """Return v; nan where the evaluation failed."""
@@ -41,10 +43,12 @@ def feasibility_first(values: FloatArray, constraints: FloatArray) -> FloatArray
         merits[outside] = v[outside]
         return merits
     inside = values[feasible]
-    step = float(inside.std()) or max(1.0, abs(float(inside[0])))
-    ceiling = float(inside.max())
-    scaled = v[outside] / (v[outside] + np.median(v[outside]))  # any size of violation, in (0, 1)
-    merits[outside] = ceiling + step * (1.0 + scaled)
+    size = float(np.abs(inside).max()) or 1.0
+    step = float((inside / size).std())  # on the values' own scale, for squares of huge numbers overflow
+    step = step if step > 1e-12 else 1.0
+    scaled = 1.0 / (1.0 + np.median(v[outside]) / v[outside])  # any size of violation, in (0, 1)
+    above = float(inside.max()) / size + step * (1.0 + scaled)
+    merits[outside] = np.minimum(above, _LARGEST / size if size > 1.0 else _LARGEST) * size
     return merits
 
 

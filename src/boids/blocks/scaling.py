@@ -60,10 +60,6 @@ class Scale:
         """Return variances of values as variances on this scale."""
         return np.asarray(variances / self.size / self.size / self.spread / self.spread)
 
-    def zero(self) -> float:
-        """Return where the value 0 lies on this scale."""
-        return -self.middle / self.spread
-
 
 def standardise(values: FloatArray, centre: Centre = "mean", flat: float = 0.0) -> FloatArray:
     """Return values with centre 0 and standard deviation 1; failures (nan) count as the worst value seen.

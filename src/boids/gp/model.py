@@ -109,9 +109,9 @@ class Surrogate:
         )
 
     def for_noise(self) -> Surrogate:
-        """The same with room for noise as large as the signal, for objectives that are said to be noisy."""
+        """The same with room for noise as large as the signal, and no prior against it, for noisy objectives."""
         low, high = self.noise_bounds
-        return replace(self, noise_bounds=(low, max(high, MOST_NOISE)))
+        return replace(self, noise_bounds=(low, max(high, MOST_NOISE)), noise_prior="none")
 
     @property
     def correlation(self) -> Kernel:
