@@ -244,7 +244,7 @@ def test_a_failure_needs_no_constraints():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_constraints": -1}, "n_constraints must be an integer of at least 0, got -1"),
+        ({"n_constraints": -1}, "n_constraints must be an integer from 0 to 10000, got -1"),
         ({"n_constraints": 1.0}, "n_constraints"),
         ({"n_constraints": True}, "n_constraints"),
         ({"penalty": 1.0}, "there are none; say how many with n_constraints"),

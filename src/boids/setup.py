@@ -24,6 +24,9 @@ from boids.values import positive_int, real_number
 # What a random stream is for: the first part of its key, the trial's number being the second.
 INIT, ASK, TELL, PLACE = 0, 1, 2, 3
 
+#: More black-box constraints than this are a mistake, rather than a need for gigabytes.
+MOST_CONSTRAINTS = 10_000
+
 
 @final
 @dataclass(frozen=True)
@@ -147,8 +150,8 @@ def _seed(seed: Any) -> int:
 
 def _count(n_constraints: Any) -> int:
     is_count = isinstance(n_constraints, (int, np.integer)) and not isinstance(n_constraints, bool)
-    if not is_count or n_constraints < 0:
-        raise ValueError(f"n_constraints must be an integer of at least 0, got {n_constraints!r}.")
+    if not is_count or not 0 <= n_constraints <= MOST_CONSTRAINTS:
+        raise ValueError(f"n_constraints must be an integer from 0 to {MOST_CONSTRAINTS}, got {n_constraints!r}.")
     return int(n_constraints)
 
 

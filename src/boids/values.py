@@ -22,9 +22,16 @@ def positive_int(value: Any, name: str) -> int:
 def real_number(value: Any, name: str) -> float:
     """Return a real number that is not nan."""
     is_real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not is_real or math.isnan(value):
+    if not is_real or math.isnan(number := _as_float(value)):
         raise ValueError(f"{name} must be a number, got {value!r}.")
-    return float(value)
+    return number
+
+
+def _as_float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # an integer beyond the range of a float
+        return math.inf if value > 0 else -math.inf
 
 
 def read_value(value: Any) -> tuple[float, str | None]:
@@ -162,9 +169,7 @@ def _number(value: Any) -> float:
             raise _not_a_number(value)
         return float(array.item())
     try:
-        return float(value)
-    except OverflowError:  # an integer beyond the range of a float
-        return math.inf if value > 0 else -math.inf
+        return _as_float(value)
     except (TypeError, ValueError):
         raise _not_a_number(value) from None
 

@@ -461,7 +461,7 @@ def test_everything_at_once(preset, noisy):
         MIXED,
         50,
         method=preset,
-        seed=3,
+        seed=4,
         noisy=noisy,
         n_constraints=2,
         linear_constraints=["w[0] + w[1] <= 0.6", "n <= k"],

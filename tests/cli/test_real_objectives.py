@@ -56,7 +56,7 @@ def test_the_number_of_constraints_can_be_given(cli, folder):
     assert len(line["constraints"]) == 3
     wrong = cli("run", "MODULE:infeasible", *BOX, "--constraints", 2, "--budget", 3, *RANDOM, "--json")
     assert (wrong.code, wrong.json["failed"]) == (1, 3)
-    assert "The run has 2 constraints, but 3 values came" in wrong.json["message"]
+    assert "The run has 2 constraints, but 3 came" in wrong.json["message"]
 
 
 def test_no_feasible_point_is_said_and_is_no_failure(cli, folder):
