@@ -645,8 +645,9 @@ def test_what_a_program_leaves_behind_is_ended():
 def test_an_interrupt_ends_the_program_first():
     program, pid = with_child()
     main = f"""
-import sys
+import signal, sys
 from boids.program import Program
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a shell ignores it from birth
 try:
     Program({program.command!r})([0.0])
 except KeyboardInterrupt:
