@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from boids.errors import SpaceExhausted, TellError
+from boids.errors import SpaceExhausted, TellError, shown
 from boids.optimizer import Optimizer
 from boids.records import Trial
 from boids.values import describe_error, positive_int, real_number
@@ -184,13 +184,13 @@ def _is_table(constraints: Any, n_constraints: int) -> bool:
 def _check_limits(batch: Any, timeout: Any, target: Any, patience: Any, callback: Any) -> None:
     positive_int(batch, "batch")
     if timeout is not None and real_number(timeout, "timeout") <= 0:
-        raise ValueError(f"timeout must be a positive number of seconds, got {timeout!r}.")
+        raise ValueError(f"timeout must be a positive number of seconds, got {shown(timeout)}.")
     if target is not None:
         real_number(target, "target")
     if patience is not None:
         positive_int(patience, "patience")
     if callback is not None and not callable(callback):
-        raise ValueError(f"callback must be callable, got {callback!r}.")
+        raise ValueError(f"callback must be callable, got {shown(callback)}.")
 
 
 def _stops(callback: Callback, optimizer: Optimizer, trial: Trial) -> bool:

@@ -1,6 +1,7 @@
 """Every exception that boids raises on purpose; one sentence each: expected, got, remedy."""
 
 from collections.abc import Iterable
+from typing import Any
 
 
 class BoidsError(Exception):
@@ -76,6 +77,15 @@ class ProgramError(EvaluationError):
 def shorten(text: str, limit: int = 200) -> str:
     """Return a text for a message: quoted, without control characters, and cut."""
     return repr(text if len(text) <= limit else text[: limit - 1] + "…")
+
+
+def shown(value: Any, limit: int = 80) -> str:
+    """Return any object for a message: in one line, and cut."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # whatever a library's object does, or a list that is nested deeper than Python goes
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def did_you_mean(wrong: str, known: Iterable[str], otherwise: str) -> str:

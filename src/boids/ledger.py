@@ -23,7 +23,7 @@ from typing import Any, final
 
 import numpy as np
 
-from boids.errors import StoreError, TellError
+from boids.errors import StoreError, TellError, shown
 from boids.records import Domain, FloatArray, History, IntArray, Proposal, Trial
 from boids.space import Space
 from boids.values import Reading
@@ -147,7 +147,7 @@ class Ledger:
         try:
             number = trial.id if isinstance(trial, Trial) else operator.index(trial)
         except TypeError:
-            raise TellError(f"Expected a trial from ask(), or its number, got {trial!r}.") from None
+            raise TellError(f"Expected a trial from ask(), or its number, got {shown(trial)}.") from None
         if not 0 <= number < len(self.trials):
             raise TellError(f"Trial {number} was never asked for; {len(self.trials)} were, numbered from 0.")
         asked = self.trials[number]

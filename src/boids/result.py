@@ -14,6 +14,9 @@ from boids.optimizer import Optimizer
 from boids.records import FloatArray, Trial
 from boids.space import Space
 
+#: Characters of a message at the most; an error may be as long as a log file.
+_LONGEST = 500
+
 
 @final
 class Result(OptimizeResult):
@@ -117,7 +120,8 @@ def _message(optimizer: Optimizer, reason: StopReason) -> str:
         if not told:
             return f"{reason.sentence} No evaluation was finished."
         first = next(trial.error for trial in optimizer.trials if trial.failed)
-        return f"{reason.sentence} All {told} evaluations failed; the first error was: {first}"
+        words = f"{reason.sentence} All {told} evaluations failed; the first error was: {first}"
+        return words if len(words) <= _LONGEST else words[: _LONGEST - 1] + "…"
     sentences = [reason.sentence]
     if failed:
         sentences.append(f"{failed} of {told} evaluations failed.")

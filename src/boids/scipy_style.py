@@ -9,6 +9,7 @@ from typing import Any
 from boids import drive
 from boids.algorithms import Algorithm
 from boids.drive import Callback
+from boids.errors import shown
 from boids.optimizer import Optimizer
 from boids.records import Trial
 from boids.result import Result
@@ -91,7 +92,7 @@ def minimize(
     (40, 'budget')
     """
     if not callable(fun):
-        raise ValueError(f"fun must be callable, got {fun!r}.")
+        raise ValueError(f"fun must be callable, got {shown(fun)}.")
     if positive_int(n_workers, "n_workers") > 1 and not vectorized:
         raise ValueError(
             f"n_workers={n_workers} needs vectorized=True, an objective that takes several points at once."

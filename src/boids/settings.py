@@ -8,7 +8,9 @@ from dataclasses import field, fields
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from boids.errors import MethodError
+import numpy as np
+
+from boids.errors import MethodError, shown
 
 _WORDS = {int: "a whole number", float: "a finite number", bool: "True or False", NoneType: "None", str: "a text"}
 #: What `fitted` returns for a value that does not fit.
@@ -34,7 +36,7 @@ def check_settings(settings: Any) -> None:
         if checked is REFUSED or outside:
             bounds = [f"at least {least:g}"] * (least > -math.inf) + [f"at most {most:g}"] * (most < math.inf)
             wanted = " of ".join([in_words(hint), " and ".join(bounds)]) if bounds else in_words(hint)
-            raise MethodError(f"{f.name} must be {wanted}; got {value!r}.")
+            raise MethodError(f"{f.name} must be {wanted}; got {shown(value)}.")
         object.__setattr__(settings, f.name, checked)
 
 
@@ -57,8 +59,12 @@ def fitted(value: Any, hint: Any) -> Any:
     # bool is a kind of int to Python, not to people.
     if hint in (int, float):
         kind = numbers.Integral if hint is int else numbers.Real
-        good = isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value)
-        return hint(value) if good else REFUSED
+        if not isinstance(value, kind) or isinstance(value, (bool, np.timedelta64)):
+            return REFUSED
+        try:
+            return hint(value) if math.isfinite(value) else REFUSED
+        except OverflowError:  # an integer beyond the range of a float
+            return REFUSED
     return value if isinstance(value, hint) else REFUSED
 
 

@@ -13,13 +13,13 @@ import numpy as np
 
 from boids.algorithms import Algorithm, find
 from boids.blocks import merit
-from boids.errors import MethodError
+from boids.errors import MethodError, shown
 from boids.ledger import protected
 from boids.placement import Placement
 from boids.records import Domain, FloatArray, History, Proposal
 from boids.space import Space
 from boids.space.linear import LinearConstraints
-from boids.values import positive_int, real_number
+from boids.values import is_integer, positive_int, real_number
 
 # What a random stream is for: the first part of its key, the trial's number being the second.
 INIT, ASK, TELL, PLACE = 0, 1, 2, 3
@@ -143,21 +143,20 @@ def _seed(seed: Any) -> int:
     """Return the seed, or a fresh one for None: short enough to be read aloud and to survive in any JSON."""
     if seed is None:
         return secrets.randbits(48)
-    if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or seed < 0:
-        raise ValueError(f"seed must be None or an integer of at least 0, got {seed!r}.")
+    if not is_integer(seed) or seed < 0:
+        raise ValueError(f"seed must be None or an integer of at least 0, got {shown(seed)}.")
     return int(seed)
 
 
 def _count(n_constraints: Any) -> int:
-    is_count = isinstance(n_constraints, (int, np.integer)) and not isinstance(n_constraints, bool)
-    if not is_count or not 0 <= n_constraints <= MOST_CONSTRAINTS:
-        raise ValueError(f"n_constraints must be an integer from 0 to {MOST_CONSTRAINTS}, got {n_constraints!r}.")
+    if not is_integer(n_constraints) or not 0 <= n_constraints <= MOST_CONSTRAINTS:
+        raise ValueError(f"n_constraints must be an integer from 0 to {MOST_CONSTRAINTS}, got {shown(n_constraints)}.")
     return int(n_constraints)
 
 
 def _flag(noisy: Any) -> bool:
     if not isinstance(noisy, (bool, np.bool_)):
-        raise ValueError(f"noisy must be True or False, got {noisy!r}; tell the noise's variance trial by trial.")
+        raise ValueError(f"noisy must be True or False, got {shown(noisy)}; tell the noise's variance trial by trial.")
     return bool(noisy)
 
 
@@ -165,7 +164,7 @@ def _penalty(penalty: Any, n_constraints: int) -> float | None:
     if penalty is None:
         return None
     if not 0.0 < real_number(penalty, "penalty") < math.inf:
-        raise ValueError(f"penalty must be a positive number, got {penalty!r}.")
+        raise ValueError(f"penalty must be a positive number, got {shown(penalty)}.")
     if not n_constraints:
         raise ValueError("penalty weighs black-box constraints, but there are none; say how many with n_constraints.")
     return float(penalty)

@@ -45,8 +45,9 @@ def write(path: str | os.PathLike[str], content: Any, arrays: Sequence[AnyArray]
             archive.writestr(zipfile.ZipInfo(name), data)  # with a constant date, so that equal runs give equal files
     try:
         _replace(Path(os.path.realpath(path)), buffer.getvalue())
-    except OSError as error:
-        raise StoreError(f"The snapshot {os.fspath(path)!r} cannot be written: {error.strerror or error}.") from error
+    except (OSError, ValueError) as error:  # a ValueError for a name that no file can have
+        reason = getattr(error, "strerror", None) or error
+        raise StoreError(f"The snapshot {os.fspath(path)!r} cannot be written: {reason}.") from error
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Any, list[AnyArray]]:
@@ -56,8 +57,9 @@ def read(path: str | os.PathLike[str]) -> tuple[Any, list[AnyArray]]:
         data = Path(path).read_bytes()
     except FileNotFoundError:
         raise StoreError(f"There is no snapshot {shown}.") from None
-    except OSError as error:
-        raise StoreError(f"The snapshot {shown} cannot be read: {error.strerror or error}.") from error
+    except (OSError, ValueError) as error:  # a ValueError for a name that no file can have
+        reason = getattr(error, "strerror", None) or error
+        raise StoreError(f"The snapshot {shown} cannot be read: {reason}.") from error
     if not data.startswith(b"PK"):
         raise StoreError(f"The file {shown} is not a boids snapshot.")
     try:

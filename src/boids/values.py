@@ -8,22 +8,26 @@ from typing import Any, final
 
 import numpy as np
 
-from boids.errors import EvaluationError, TellError
+from boids.errors import EvaluationError, TellError, shown
 from boids.records import FAILED, Measurement
 
 
 def positive_int(value: Any, name: str) -> int:
     """Return an integer of at least 1; floats are refused, also whole ones."""
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be an integer of at least 1, got {value!r}.")
+    if not is_integer(value) or value < 1:
+        raise ValueError(f"{name} must be an integer of at least 1, got {shown(value)}.")
     return int(value)
+
+
+def is_integer(value: Any) -> bool:
+    """Whether a value is a whole number by its type; bools and NumPy's spans of time only look like one."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.timedelta64))
 
 
 def real_number(value: Any, name: str) -> float:
     """Return a real number that is not nan."""
-    is_real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not is_real or math.isnan(number := _as_float(value)):
-        raise ValueError(f"{name} must be a number, got {value!r}.")
+    if not (is_integer(value) or isinstance(value, (float, np.floating))) or math.isnan(number := _as_float(value)):
+        raise ValueError(f"{name} must be a number, got {shown(value)}.")
     return number
 
 
@@ -85,7 +89,7 @@ def read_outcome(value: Any, constraints: Any = None, noise_variance: Any = None
     if isinstance(value, Measurement):
         value, constraints, noise_variance = (
             value.value,
-            constraints if constraints is not None else (value.constraints or None),
+            constraints if constraints is not None else _given(value.constraints),
             noise_variance if noise_variance is not None else value.noise_variance,
         )
     elif n_constraints and constraints is None and isinstance(value, (tuple, list)) and len(value) == 2:
@@ -118,9 +122,10 @@ def _constraints(constraints: Any, expected: int) -> tuple[float, ...]:
     if isinstance(constraints, (str, bytes, dict, set)):
         raise TellError(f"Constraints must be a list of {expected} numbers, got {type(constraints).__name__}.")
     try:
-        items = [constraints] if np.ndim(constraints) == 0 else list(constraints)
-    except (TypeError, ValueError):
-        raise TellError(f"Constraints must be a list of {expected} numbers, got {constraints!r}.") from None
+        is_list = isinstance(constraints, (list, tuple)) or np.ndim(constraints) > 0
+        items = list(constraints) if is_list else [constraints]
+    except Exception:  # it may be an object of any library
+        raise TellError(f"Constraints must be a list of {expected} numbers, got {shown(constraints)}.") from None
     if len(items) != expected:
         hint = "; say so with n_constraints" if not expected else ""
         raise TellError(f"The run has {_counted(expected)}, but {len(items)} came{hint}.")
@@ -129,9 +134,14 @@ def _constraints(constraints: Any, expected: int) -> tuple[float, ...]:
 
 def _constraint(value: Any, place: int) -> float:
     try:
-        return _number(value)
+        return math.nan if value is FAILED else _number(value)
     except TellError:
-        raise TellError(f"Constraint {place} must be one real number, got {value!r}.") from None
+        raise TellError(f"Constraint {place} must be one real number, got {shown(value)}.") from None
+
+
+def _given(constraints: Any) -> Any:
+    """Return the constraints of a measurement, None if there are none; they may be an array."""
+    return None if isinstance(constraints, (tuple, list)) and not constraints else constraints
 
 
 def _counted(constraints: int) -> str:
@@ -141,7 +151,7 @@ def _counted(constraints: int) -> str:
 def _noise_variance(variance: Any) -> float:
     if variance is None:
         return math.nan
-    number = _number(variance)
+    number = _number(variance, "A noise variance")
     if not 0.0 <= number < math.inf:
         raise TellError(f"A noise variance must be a finite number of at least 0, got {number}.")
     return number
@@ -152,32 +162,40 @@ def describe_error(error: Any) -> str:
     if isinstance(error, EvaluationError):
         return str(error)  # a sentence that says it all
     if isinstance(error, BaseException):
-        return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        name = type(error).__name__
+        try:
+            return f"{name}: {error}" if str(error) else name
+        except Exception:  # an exception that cannot be printed
+            return name
     if isinstance(error, str):
         return error or "The evaluation failed."
-    raise TellError(f"An error must be a string or an exception, got {error!r}.")
+    raise TellError(f"An error must be a string or an exception, got {shown(error)}.")
 
 
-def _number(value: Any) -> float:
+def _number(value: Any, what: str = "The value") -> float:
     if np.ma.is_masked(value):  # NumPy would read the number behind the mask
         return math.nan
     if isinstance(value, (str, bytes)):
-        raise _not_a_number(value)
+        raise _not_a_number(value, what)
     if hasattr(value, "__array__"):
-        array = np.asarray(value)
+        try:
+            array = np.asarray(value)
+        except Exception as error:  # a tensor that keeps its gradient, or lives on another device
+            raise _not_a_number(value, what, error) from None
         if array.size != 1 or array.dtype.kind not in "biuf":
-            raise _not_a_number(value)
+            raise _not_a_number(value, what)
         return float(array.item())
     try:
         return _as_float(value)
-    except (TypeError, ValueError):
-        raise _not_a_number(value) from None
+    except Exception:  # the value may be an object of any library
+        raise _not_a_number(value, what) from None
 
 
-def _not_a_number(value: Any) -> TellError:
+def _not_a_number(value: Any, what: str, error: Exception | None = None) -> TellError:
     if isinstance(value, np.ndarray):
         got = f"an array of shape {value.shape} and type {value.dtype}"
     else:
-        shown = repr(value)
-        got = f"{type(value).__name__} {shown if len(shown) <= 60 else shown[:57] + '...'}"
-    return TellError(f"The value must be one real number, or boids.FAILED for an evaluation that failed; got {got}.")
+        got = f"{type(value).__name__} {shown(value, 60)}"
+    if error is not None:
+        got = f"{got}, which cannot be converted ({shown(describe_error(error))})"
+    return TellError(f"{what} must be one real number, or boids.FAILED for an evaluation that failed; got {got}.")

@@ -423,13 +423,6 @@ def test_wrong_options_are_refused(name: str, options: dict[str, Any], words: st
         make(name, **options)
 
 
-def test_without_scikit_learn_the_command_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extras, "find_spec", lambda package: None)
-    with pytest.raises(MissingExtra, match=r"'lasso-dna' needs sklearn.*pip install 'boids-opt\[problems\]'"):
-        make("lasso-dna")
-    assert "boids-opt[problems]" in (FACTORIES["lasso-hard"].available() or "")
-
-
 def test_nothing_heavy_is_imported_before_a_problem_is_made() -> None:
     code = (
         "import sys, boids.problems.lasso; print([each for each in ('sklearn', 'scipy.linalg') if each in sys.modules])"

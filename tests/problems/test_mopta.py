@@ -20,8 +20,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from boids.errors import ProblemError
-from boids.problems import Problem, data
-from boids.problems.mopta import CONSTANTS, DIM, FAMILIES, REFERENCE, SUMMARY, arrange, load, mopta
+from boids.problems import PROBLEMS, Problem, data
+from boids.problems.mopta import REFERENCE, SUMMARY, mopta
+from boids.problems.mopta_kriging import CONSTANTS, DIM, FAMILIES, arrange, load
 from boids.problems.mopta_program import Program
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="the stand-in program is a script with a #! line")
@@ -289,12 +290,12 @@ def test_on_a_system_without_a_program_no_download_is_recommended(
     with pytest.raises(ProblemError, match=r"executable=PATH, or put mopta08_kriging\.npz") as raised:
         mopta(DIM, 0)
     assert "fetch" not in str(raised.value)
+    assert PROBLEMS["mopta"].available() == "needs its program, not shipped; bring mopta08_kriging.npz"
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"dim": 125}, "has dim = 124, but got 125"),
         ({"constrained": "false"}, "True or False"),
         ({"source": "binary"}, "'auto', 'constants' or 'executable'"),
         ({"timeout": 0}, "positive number of seconds"),
@@ -511,7 +512,7 @@ def test_the_files_keep_the_digits(stand_in: Callable[..., str], soft: Problem) 
     body = f"""
 sys.path[:] = {sys.path!r}
 import numpy as np
-from boids.problems.mopta import Kriging
+from boids.problems.mopta_kriging import Kriging
 with open("output.txt", "w") as file:
     for value in Kriging({soft.evaluate.responses.path!r})(np.array([numbers]))[0]:
         file.write(f"{{value:27.16f}}\\n")

@@ -20,8 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from boids.errors import MissingExtra, ProblemError
-from boids.problems import data, extras
+from boids.errors import ProblemError
+from boids.problems import data
 from boids.problems import mujoco as robots
 from boids.problems.mujoco import (
     ANT_216,
@@ -536,8 +536,6 @@ def test_the_list_of_problems_and_making_one_import_nothing_heavy() -> None:
 @pytest.mark.parametrize(
     ("name", "dim", "options", "words"),
     [
-        ("half-cheetah", 100, {}, "has dim = 102, but got 100"),
-        ("ant", 217, {}, "has dim = 888, or 216 without contact forces, but got 217"),
         ("hopper", 33, {"protocol": "papers"}, "'stationary' or 'paper', but got 'papers'"),
         ("hopper", 33, {"rollouts": 0}, "rollouts must be an integer of at least 1"),
         ("hopper", 33, {"steps": 2.0}, "steps must be an integer of at least 1"),
@@ -546,12 +544,6 @@ def test_the_list_of_problems_and_making_one_import_nothing_heavy() -> None:
 def test_wrong_options_are_errors_in_words(name: str, dim: int, options: dict[str, Any], words: str) -> None:
     with pytest.raises(ProblemError, match=words):
         make(name, dim, **options)
-
-
-def test_a_missing_extra_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extras, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtra, match=r"'half-cheetah' needs .*pip install 'boids-opt\[mujoco\]'"):
-        make("half-cheetah")
 
 
 def test_a_robot_of_other_dimensions_is_refused() -> None:

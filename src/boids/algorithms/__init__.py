@@ -7,7 +7,7 @@ from typing import Any
 from boids.algorithms.boids import Boids
 from boids.algorithms.protocol import Algorithm
 from boids.algorithms.random_search import RandomSearch
-from boids.errors import MethodError, did_you_mean
+from boids.errors import MethodError, did_you_mean, shown
 
 ALGORITHMS: dict[str, type[Any]] = {cls.name: cls for cls in (Boids, RandomSearch)}
 
@@ -23,13 +23,13 @@ def find(method: Any) -> Algorithm[Any]:
             algorithm: Algorithm[Any] = ALGORITHMS[method]()
             return algorithm
         hint = did_you_mean(method, ALGORITHMS, "see the list.")
-        raise MethodError(f"There is no method {method!r}; {hint} Methods: {', '.join(sorted(ALGORITHMS))}.")
+        raise MethodError(f"There is no method {shown(method)}; {hint} Methods: {', '.join(sorted(ALGORITHMS))}.")
     if isinstance(method, type):
         raise MethodError(
             f"The method must be an instance, got the class {method.__name__}; write {method.__name__}()."
         )
     missing = [name for name in _MEMBERS if not hasattr(method, name)]
     if missing:
-        raise MethodError(f"A method must be a name or an algorithm, got {method!r}, which has no {missing[0]!r}.")
+        raise MethodError(f"A method must be a name or an algorithm, got {shown(method)}, which has no {missing[0]!r}.")
     found: Algorithm[Any] = method
     return found

@@ -18,13 +18,14 @@ import numpy as np
 
 from boids.records import FloatArray
 
-_LARGEST = float(np.finfo(np.float64).max)
+#: What a sum beyond the range of floats counts as: merits are finite.
+_LARGEST = float(np.finfo(float).max)
 
 
 def violations(constraints: FloatArray) -> FloatArray:
     """Return v; nan where the evaluation failed."""
-    total: FloatArray = np.maximum(constraints, 0.0).sum(axis=1)
-    return total
+    with np.errstate(over="ignore"):
+        return np.asarray(np.minimum(np.maximum(constraints, 0.0).sum(axis=1), _LARGEST))
 
 
 def feasibility_first(values: FloatArray, constraints: FloatArray) -> FloatArray:
@@ -54,4 +55,5 @@ def feasibility_first(values: FloatArray, constraints: FloatArray) -> FloatArray
 
 def penalised(values: FloatArray, constraints: FloatArray, weight: float) -> FloatArray:
     """Return y + weight · v, as the paper does for Mopta."""
-    return np.asarray(values + weight * violations(constraints))
+    with np.errstate(over="ignore"):
+        return np.minimum(values + weight * violations(constraints), _LARGEST)

@@ -11,6 +11,10 @@ from boids.records import FloatArray
 
 Centre = Literal["mean", "median"]
 
+_LARGEST = float(np.finfo(float).max)
+#: A noise variance, in variances of the values, beyond which a value says nothing; more would only spoil the algebra.
+_WORTHLESS = 1e10
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -54,11 +58,15 @@ class Scale:
     def restore(self, targets: FloatArray) -> FloatArray:
         """Return the values of numbers on this scale."""
         spread = self.spread if np.isfinite(self.spread) else 0.0
-        return np.asarray((targets * spread + self.middle) * self.size)
+        with np.errstate(over="ignore"):  # values near the largest float have neighbours beyond it
+            return np.clip((targets * spread + self.middle) * self.size, -_LARGEST, _LARGEST)
 
     def variance(self, variances: FloatArray) -> FloatArray:
         """Return variances of values as variances on this scale."""
-        return np.asarray(variances / self.size / self.size / self.spread / self.spread)
+        if not np.isfinite(self.spread):
+            return np.zeros_like(variances)
+        with np.errstate(over="ignore"):
+            return np.minimum(variances / self.size / self.size / self.spread / self.spread, _WORTHLESS)
 
 
 def standardise(values: FloatArray, centre: Centre = "mean", flat: float = 0.0) -> FloatArray:

@@ -45,8 +45,7 @@ def problem(name: str, *, as_json: bool) -> None:
         emit_json(about)
         return
     rows = facts()
-    others = "" if factory.fixed_dim else f" by default, at least {factory.minimum_dim}"
-    rows.add_row("dimension", f"{factory.default_dim}{others}")
+    rows.add_row("dimension", _dimensions(factory))
     rows.add_row("domain", factory.domain)
     rows.add_row("optimum", _optimum(factory))
     rows.add_row("kind", about["kind"])
@@ -75,6 +74,7 @@ def _about(name: str) -> dict[str, Any]:
         "name": name,
         "dim": factory.default_dim,
         "minimum_dim": factory.minimum_dim,
+        "dims": list(factory.dims),
         "domain": factory.domain,
         "optimum": factory.optimum,
         "kind": factory.kind,
@@ -115,6 +115,13 @@ def _grid(cells: list[str]) -> Table:
     grid.add_column(ratio=2, overflow="fold")
     grid.add_row(*cells)
     return grid
+
+
+def _dimensions(factory: ProblemFactory) -> str:
+    if factory.fixed_dim:
+        return str(factory.default_dim)
+    others = f"one of {', '.join(map(str, factory.dims))}" if factory.dims else f"at least {factory.minimum_dim}"
+    return f"{factory.default_dim} by default, {others}"
 
 
 def _optimum(factory: ProblemFactory) -> str:

@@ -9,33 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from boids.errors import ProblemError, did_you_mean
-from boids.problems import coco, data, lander, lasso, mopta, mujoco, rover, synthetic, tuning, wrappers
+from boids.problems import coco, extras, lander, lasso, mopta, mujoco, rover, synthetic, tuning, wrappers
 from boids.problems.problem import Problem, ProblemFactory, integer
-
-
-def _mopta_missing() -> str | None:
-    download = data.download_for("mopta")
-    files = [mopta.CONSTANTS, *([download.file] if download else [])]
-    if any(data.find(file) for file in files):
-        return None
-    return "needs its program, not shipped; run `boids problems fetch mopta`"
-
 
 PROBLEMS: dict[str, ProblemFactory] = {
     **synthetic.FACTORIES,
-    "mopta": ProblemFactory(
-        build=mopta.mopta,
-        summary=mopta.SUMMARY,
-        reference=mopta.REFERENCE,
-        domain="[0, 1]^124",
-        default_dim=mopta.DIM,
-        minimum_dim=mopta.DIM,
-        optimum=None,
-        cost="half a millisecond; by the program longer",
-        kind="real",
-        fixed_dim=True,
-        missing=_mopta_missing,
-    ),
+    **mopta.FACTORIES,
     **lasso.FACTORIES,
     **mujoco.FACTORIES,
     **coco.FACTORIES,
@@ -82,10 +61,16 @@ def make(name: str, dim: int | None = None, seed: int | None = None, **options: 
             raise ProblemError(f"Problem {name!r} has no option {option!r}; {hint}.")
     size = factory.default_dim
     if dim is not None:
-        size = integer(f"dim of problem {name!r}", dim, 1 if factory.fixed_dim else factory.minimum_dim)
-    if factory.fixed_dim and size != factory.default_dim:
-        raise ProblemError(f"Problem {name!r} has dim = {factory.default_dim}, but got {dim}; leave dim out.")
-    return factory.build(size, integer(f"seed of problem {name!r}", 0 if seed is None else seed, 0), **options)
+        size = integer(f"dim of problem {name!r}", dim, 1 if factory.dims else factory.minimum_dim)
+    if factory.dims and size not in factory.dims:
+        *others, last = map(str, factory.dims)
+        choice = f"{', '.join(others)} or {last}" if others else last
+        raise ProblemError(
+            f"Problem {name!r} has dim = {choice}, but got {dim}; leave dim out for {factory.default_dim}."
+        )
+    number = integer(f"seed of problem {name!r}", 0 if seed is None else seed, 0)
+    extras.require(factory.extra, name)  # better said now than in a worker
+    return factory.build(size, number, **options)
 
 
 def _suggestion(wrong: str, known: tuple[str, ...]) -> str:

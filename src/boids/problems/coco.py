@@ -20,7 +20,6 @@ from typing import Any, final
 
 import numpy as np
 
-from boids.errors import ProblemError
 from boids.problems import extras
 from boids.problems.problem import Problem, ProblemFactory, integer
 from boids.records import FloatArray
@@ -109,11 +108,6 @@ def coco(dim: int, seed: int, *, function: int = DEFAULT, instance: int = 1) -> 
         Which shift and which rotation; the suite's own instances are 1 to 15, others work as well.
     """
     del seed  # `instance` takes its place
-    if dim not in DIMENSIONS:
-        raise ProblemError(
-            f"dim of problem 'coco' must be one of {', '.join(map(str, DIMENSIONS))}, but got {dim}; "
-            "choose one of them, as the suite has no others."
-        )
     number = integer("function", function, 1, len(FUNCTIONS))
     which = integer("instance", instance, 1, 10**9)  # the suite's integers have 32 bits on some systems
     opened(number, which, dim)  # what is missing is better said now than in a worker
@@ -136,6 +130,7 @@ FACTORIES: dict[str, ProblemFactory] = {
         domain="[-5, 5]^D",
         default_dim=160,
         minimum_dim=DIMENSIONS[0],
+        dims=DIMENSIONS,
         optimum=DEFAULT_OPTIMUM,
         extra="coco",
     )

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boids.errors import EvaluationError, ProblemError
-from boids.problems.problem import Evaluator, Problem, integer
+from boids.problems.problem import Evaluator, Problem, integer, is_number
 from boids.records import BoolArray, FloatArray
 
 How: TypeAlias = Literal["raise", "nan"]
@@ -94,7 +94,7 @@ def noise(problem: Problem, deviation: float, *, seed: int | None = None) -> Pro
         is the same in every run, whatever the point. The problem then is stateful (it remembers n, which is saved with
         a run), and all evaluations must be made in one process.
     """
-    if not isinstance(deviation, (int, float)) or isinstance(deviation, bool) or not 0 <= deviation < math.inf:
+    if not is_number(deviation) or not 0 <= deviation < math.inf:
         raise ProblemError(f"The deviation of the noise must be a finite number ≥ 0, but got {deviation!r}; give one.")
     if seed is None:
         evaluate: Evaluator = FreshNoise(problem.evaluate, float(deviation))
@@ -166,7 +166,7 @@ class Delayed:
 
 def delay(problem: Problem, seconds: float) -> Problem:
     """Make every evaluation take `seconds` more, asleep."""
-    if not isinstance(seconds, (int, float)) or isinstance(seconds, bool) or not 0 <= seconds < math.inf:
+    if not is_number(seconds) or not 0 <= seconds < math.inf:
         raise ProblemError(f"A delay must be a finite number of seconds ≥ 0, but got {seconds!r}; give one.")
     cost = f"{seconds:g} s and {problem.cost}"
     return replace(problem, evaluate=Delayed(problem.evaluate, float(seconds)), cost=cost)
@@ -266,7 +266,7 @@ def fail(
         raise ProblemError(f"how must be 'raise' or 'nan', but got {how!r}; leave it out to raise an error.")
     if region is not None:
         return _fail_in_region(problem, region, how)
-    if not isinstance(share, (int, float)) or isinstance(share, bool) or not 0 < share <= 1:
+    if not is_number(share) or not 0 < share <= 1:
         raise ProblemError(f"share must be a number in (0, 1], but got {share!r}; write share=0.1 for every tenth.")
     chosen = ShareOfPoints(
         float(share), integer("seed", seed, 0), problem.minimisers, NEAR * (problem.high - problem.low)

@@ -9,8 +9,8 @@ from types import MappingProxyType, ModuleType
 
 from boids.errors import MissingExtra
 
-#: What each extra must bring: packages at the top level, so that looking for them imports nothing.
-PACKAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+#: What each extra must bring: modules at the top level, so that looking for them imports nothing.
+MODULES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "problems": ("sklearn",),
         "mujoco": ("gymnasium", "mujoco", "imageio"),  # imageio: gymnasium does not start without it
@@ -19,13 +19,31 @@ PACKAGES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 
+#: The packages whose modules have other names.
+PACKAGES: Mapping[str, str] = MappingProxyType({"sklearn": "scikit-learn", "cocoex": "coco-experiment"})
+
 
 def missing(extra: str) -> str | None:
     """Return what of an extra is not installed, and the command that installs it; None if it is all there."""
-    absent = [package for package in PACKAGES[extra] if find_spec(package) is None]
+    absent = [PACKAGES.get(module, module) for module in MODULES[extra] if find_spec(module) is None]
     if not absent:
         return None
-    return f"needs {' and '.join(absent)}, not installed here; run {command(extra)}"
+    *others, last = absent
+    listed = f"{', '.join(others)} and {last}" if others else last
+    return f"needs {listed}, not installed here; run {command(extra)}"
+
+
+def require(extra: str | None, problem: str) -> None:
+    """Check that an extra is installed; imports nothing.
+
+    Raises
+    ------
+    MissingExtra
+        If it is not; with the command that installs it.
+    """
+    reason = None if extra is None else missing(extra)
+    if reason is not None:
+        raise MissingExtra(f"Problem {problem!r} {reason}.")
 
 
 def command(extra: str) -> str:

@@ -143,6 +143,6 @@ FACTORIES: dict[str, ProblemFactory] = {
         extra="lander",
         cost=COST,
         kind="simulated",
-        fixed_dim=True,
+        dims=(DIM,),
     )
 }

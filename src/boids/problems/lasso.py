@@ -38,11 +38,10 @@ from typing import Any, final
 
 import numpy as np
 
-from boids.errors import MissingExtra, ProblemError
-from boids.problems import extras
+from boids.errors import ProblemError
 from boids.problems.lasso_solver import Fold, make_fold, one_thread
 from boids.problems.lasso_synthetic import SIZES, synthetic_regression
-from boids.problems.problem import Problem, ProblemFactory, flag
+from boids.problems.problem import Problem, ProblemFactory, flag, is_number
 from boids.records import FloatArray, IntArray
 
 REFERENCE = (
@@ -221,16 +220,13 @@ def lasso_synthetic(size: str, dim: int, seed: int, *, noisy: bool = False, snr:
         |signal| / |noise| of the data; LassoBench's ``noise=True`` is 3.
     """
     name = f"lasso-{size}"
-    if isinstance(snr, bool) or not isinstance(snr, (int, float)) or not 0 < snr < math.inf:
+    if not is_number(snr) or not 0 < snr < math.inf:
         raise ProblemError(f"snr must be a positive number, but got {snr!r}; leave it out for {SNR:g}.")
     return _problem(name, dim, Source(size, _data_seed(seed, noisy), float(snr)), noisy)
 
 
 def _problem(name: str, dim: int, source: Source, noisy: bool) -> Problem:
     evaluate = ReshuffledCrossValidation(source) if noisy else CrossValidation(source)
-    reason = extras.missing(EXTRA)
-    if reason is not None:
-        raise MissingExtra(f"Problem {name!r} {reason}.")
     # What is wrong is better said now than in a worker, and the first evaluation should take no longer than others.
     prepare = load if noisy else fixed_folds
     prepare(source)
@@ -323,7 +319,7 @@ def _synthetic_factory(size: str) -> ProblemFactory:
         optimum=None,
         extra=EXTRA,
         cost=COSTS[size],
-        fixed_dim=True,
+        dims=(dim,),
     )
 
 
@@ -339,7 +335,7 @@ FACTORIES: dict[str, ProblemFactory] = {
         extra=EXTRA,
         cost=COSTS[DNA],
         kind="real",
-        fixed_dim=True,
+        dims=(DNA_DIM,),
     ),
     **{f"lasso-{size}": _synthetic_factory(size) for size in SIZES},
 }

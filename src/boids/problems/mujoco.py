@@ -48,8 +48,7 @@ from typing import Any, Literal, final
 
 import numpy as np
 
-from boids.errors import MissingExtra, ProblemError
-from boids.problems import extras
+from boids.errors import ProblemError
 from boids.problems.mujoco_simulation import EXTRA, Robot, SimulationFailed, environment, episode
 from boids.problems.problem import Evaluator, Problem, ProblemFactory, integer
 from boids.records import FloatArray
@@ -282,15 +281,9 @@ def locomotion(
         After how many steps an episode ends, if the robot has not fallen before.
     """
     robot = ANT_216 if (name, dim) == ("ant", ANT_216.weights) else ROBOTS[name]
-    if dim != robot.weights:
-        choice = f"{robot.weights}, or {ANT_216.weights} without contact forces" if name == "ant" else robot.weights
-        raise ProblemError(f"Problem {name!r} has dim = {choice}, but got {dim}; leave dim out.")
     rollouts, steps = integer("rollouts", rollouts, 1), integer("steps", steps, 1)
     if protocol not in ("stationary", "paper"):
         raise ProblemError(f"protocol must be 'stationary' or 'paper', but got {protocol!r}; leave it out.")
-    reason = extras.missing(EXTRA)
-    if reason is not None:
-        raise MissingExtra(f"Problem {name!r} {reason}.")
     evaluate: Evaluator
     if protocol == "paper":
         evaluate = RunningReturn(robot, PAPER_SEED + seed, rollouts, steps)
@@ -345,14 +338,14 @@ FACTORIES: dict[str, ProblemFactory] = {
         build=partial(locomotion, name),
         summary=SUMMARIES[name],
         reference=REFERENCE,
-        domain="[-1, 1]^D",
+        domain="[-1, 1]^D" if name == "ant" else f"[-1, 1]^{robot.weights}",
         default_dim=robot.weights,
         minimum_dim=ANT_216.weights if name == "ant" else robot.weights,
         optimum=None,
         extra=EXTRA,
         cost=COSTS[name],
         kind="simulated",
-        fixed_dim=name != "ant",
+        dims=(ANT_216.weights, robot.weights) if name == "ant" else (robot.weights,),
     )
     for name, robot in ROBOTS.items()
 }

@@ -228,6 +228,8 @@ class ProblemFactory:
         The box in words.
     default_dim, minimum_dim
         The dimension if none is asked for, and the smallest possible one.
+    dims
+        The only possible dimensions, if there are few; empty if all from `minimum_dim` on are.
     optimum
         The smallest value with default options; None if nobody knows it.
     extra
@@ -236,8 +238,6 @@ class ProblemFactory:
         The order of magnitude of one evaluation's time, in words.
     kind
         "real": data or a program of an application; "simulated": a simulator's model of one; "synthetic": a formula.
-    fixed_dim
-        Whether `default_dim` is the only possible dimension.
     missing
         Returns why the problem cannot be made here, besides a missing extra, or None; for problems with files that
         are not shipped.
@@ -253,8 +253,13 @@ class ProblemFactory:
     extra: str | None = None
     cost: str = "microseconds"
     kind: Kind = "synthetic"
-    fixed_dim: bool = False
+    dims: tuple[int, ...] = ()
     missing: Callable[[], str | None] | None = None
+
+    @property
+    def fixed_dim(self) -> bool:
+        """Whether `default_dim` is the only possible dimension."""
+        return self.dims == (self.default_dim,)
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -279,11 +284,20 @@ def flag(option: str, value: Any) -> bool:
 
 def integer(option: str, value: Any, low: int, high: int | None = None) -> int:
     """Return an integer between two bounds, both included, and refuse anything else, also whole floats."""
-    is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not is_integer or value < low or (high is not None and value > high):
+    if not is_integer(value) or value < low or (high is not None and value > high):
         bounds = f"of at least {low}" if high is None else f"from {low} to {high}"
         raise ProblemError(f"{option} must be an integer {bounds}, but got {value!r}; choose one of these.")
     return int(value)
+
+
+def is_integer(value: Any) -> bool:
+    """Return whether a value is an integer, of Python or of NumPy; True and False are none."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a real number, of Python or of NumPy; True and False are none."""
+    return is_integer(value) or isinstance(value, (float, np.floating))
 
 
 def _points(space: Space, x: Any) -> tuple[bool, list[Mapping[str, Any]]]:

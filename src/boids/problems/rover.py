@@ -27,7 +27,7 @@ import numpy as np
 
 from boids.errors import ProblemError
 from boids.problems import data
-from boids.problems.problem import Problem, ProblemFactory
+from boids.problems.problem import Problem, ProblemFactory, is_number
 from boids.records import FloatArray
 
 #: The centres of the original obstacles, one per line, which may be used but not shipped.
@@ -101,7 +101,7 @@ def rover(dim: int, seed: int, *, field: str = "own", margin: float = 0.1) -> Pr
     """
     if dim % 2:
         raise ProblemError(f"dim of problem 'rover' must be even, two per control point, but got {dim}; add one.")
-    if isinstance(margin, bool) or not isinstance(margin, (int, float)) or not 0 <= margin <= 1:
+    if not is_number(margin) or not 0 <= margin <= 1:
         raise ProblemError(f"margin must be a number from 0 to 1, but got {margin!r}; leave it out for 0.1.")
     if field not in ("own", "original"):
         raise ProblemError(f"field must be 'own' or 'original', but got {field!r}; leave it out for obstacles by seed.")

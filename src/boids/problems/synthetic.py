@@ -25,7 +25,7 @@ import numpy as np
 
 from boids.errors import ProblemError
 from boids.problems import formulas, wrappers
-from boids.problems.problem import Evaluator, Problem, ProblemFactory, flag
+from boids.problems.problem import Evaluator, Problem, ProblemFactory, flag, is_integer
 from boids.records import IntArray
 
 #: "first", "random" (drawn by the seed), or where each coordinate that matters goes.
@@ -123,8 +123,7 @@ class AnyDimension:
         most = dim // self.group * self.group
         if active is None:
             return most
-        is_integer = isinstance(active, (int, np.integer)) and not isinstance(active, bool)
-        if not is_integer or not self.minimum <= active <= dim or active % self.group:
+        if not is_integer(active) or not self.minimum <= active <= dim or active % self.group:
             multiple = f" that is a multiple of {self.group}" if self.group > 1 else ""
             usual = "all of them" if most == dim else most
             raise ProblemError(

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from boids.errors import SpaceError, did_you_mean
+from boids.errors import SpaceError, did_you_mean, shown
 from boids.records import FloatArray
 from boids.space import checks
 from boids.space.codecs import Codec, OneHot, Signs
@@ -79,7 +79,7 @@ class Categorical:
             return np.array([self._place(places, value, label)], dtype=float)
         is_sequence = isinstance(value, (list, tuple)) or getattr(value, "ndim", None) == 1
         if not is_sequence or len(value) != self.shape:
-            got = len(value) if is_sequence else checks.shown(value)
+            got = len(value) if is_sequence else shown(value)
             raise SpaceError(f"{label} must be a list of {self.shape} choices, got {got}.")
         return np.array([self._place(places, each, f"{label}[{i}]") for i, each in enumerate(value)], dtype=float)
 
@@ -94,7 +94,7 @@ class Categorical:
             return place
         words = [choice for choice in self.choices if isinstance(choice, str)]
         hint = did_you_mean(value, words, "") if isinstance(value, str) else ""
-        among = f"must be one of {checks.shorten(self.choices)}, got {checks.shown(value)}"
+        among = f"must be one of {checks.shorten(self.choices)}, got {shown(value)}"
         raise SpaceError(f"{label} {among}; {hint}" if hint else f"{label} {among}.")
 
     def value(self, numbers: FloatArray) -> Any:
@@ -116,15 +116,16 @@ def _read_choices(choices: Any) -> tuple[Any, ...]:
     """Return the choices of a categorical parameter as plain Python objects."""
     is_list = isinstance(choices, Iterable) and not isinstance(choices, (str, bytes, Set, Mapping))
     if not is_list or getattr(choices, "ndim", 1) == 0:
-        raise SpaceError(f"choices must be a list of strings, numbers, bools or None, got {checks.shown(choices)}.")
+        raise SpaceError(f"choices must be a list of strings, numbers, bools or None, got {shown(choices)}.")
     plain = tuple(checks.scalar(choice) for choice in choices)
     if len(plain) < 2:
-        raise SpaceError(f"choices must be at least two, got {list(plain)}; leave out a parameter that is fixed.")
+        got = shown(list(plain))
+        raise SpaceError(f"choices must be at least two, got {got}; leave out a parameter that is fixed.")
     seen: dict[Any, Any] = {}
     for choice in plain:
         is_float = type(choice) is float and math.isfinite(choice)
         if not (is_float or type(choice) in (str, int, bool, type(None))):
-            raise SpaceError(f"A choice must be a string, a finite number, a bool or None, got {checks.shown(choice)}.")
+            raise SpaceError(f"A choice must be a string, a finite number, a bool or None, got {shown(choice)}.")
         if choice in seen:
             same = type(seen[choice]) is type(choice)
             how = "twice" if same else f"and {seen[choice]!r}, which are equal in Python"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boids.errors import SpaceError
+from boids.errors import SpaceError, shown
 from boids.records import BoolArray, FloatArray, IntArray
 
 #: Stands for every integer beyond what a space can hold; the difference of two has room in an int64.
@@ -22,7 +22,7 @@ _LONGEST = 10**6
 
 def floats(value: Any, label: str) -> FloatArray:
     """Return numbers as a new float array of any shape."""
-    array = _array(value, label)
+    array = array_of(value, label)
     if array.ndim == 0:
         return np.array(number(scalar(value), label))
     if array.dtype.kind not in "iuf":
@@ -44,7 +44,7 @@ def number(value: Any, label: str) -> float:
 
 def integers(value: Any, label: str) -> IntArray:
     """Return whole numbers of any type as a new integer array of any shape; what is huge is cut to ±2^60."""
-    array = _array(value, label)
+    array = array_of(value, label)
     if array.ndim == 0:
         return np.array(_integer(scalar(value), label))
     if array.dtype.kind not in "iuf":
@@ -74,7 +74,7 @@ def _integer(value: Any, label: str) -> int:
 
 def truths(value: Any, label: str) -> BoolArray:
     """Return truth values, or numbers that are 0 or 1, as a new boolean array of any shape."""
-    array = _array(value, label)
+    array = array_of(value, label)
     if array.dtype.kind not in "biuf" or not ((array == 0) | (array == 1)).all():
         raise SpaceError(f"{label} must be True or False{' throughout' if array.ndim else ''}, got {shown(value)}.")
     return array.astype(bool)
@@ -103,8 +103,8 @@ def read_shape(shape: Any) -> int | None:
     if shape is None:
         return None
     length = shape[0] if isinstance(shape, (tuple, list)) and len(shape) == 1 else shape
-    if not isinstance(length, (int, np.integer)) or isinstance(length, bool) or length < 1:
-        raise SpaceError(f"shape must be a positive integer (the length of a vector) or None, got {shape!r}.")
+    if not isinstance(length, (int, np.integer)) or isinstance(length, (bool, np.timedelta64)) or length < 1:
+        raise SpaceError(f"shape must be a positive integer (the length of a vector) or None, got {shown(shape)}.")
     if length > _LONGEST:
         raise SpaceError(f"shape must be at most {_LONGEST}, got {length}.")
     return int(length)
@@ -113,7 +113,7 @@ def read_shape(shape: Any) -> int | None:
 def read_flag(flag: Any, label: str) -> bool:
     """Return True or False."""
     if not isinstance(flag, (bool, np.bool_)):
-        raise SpaceError(f"{label} must be True or False, got {flag!r}.")
+        raise SpaceError(f"{label} must be True or False, got {shown(flag)}.")
     return bool(flag)
 
 
@@ -159,24 +159,25 @@ def read_bounds(low: NDArray[Any], high: NDArray[Any], shape: Any, kind: str) ->
 
 def scalar(value: Any) -> Any:
     """Return what a NumPy scalar or a 0-d array of any library holds; everything else as it is."""
-    return np.asarray(value).item() if hasattr(value, "__array__") and np.ndim(value) == 0 else value
-
-
-def shown(value: Any, limit: int = 80) -> str:
-    """Return a value for an error message, cut if it is long."""
-    text = repr(value)
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    if not hasattr(value, "__array__"):
+        return value
+    array = array_of(value, "A value")
+    return array.item() if array.ndim == 0 else value
 
 
 def shorten(names: Iterable[Any], limit: int = 5) -> str:
     """Return a list of names for an error message, cut after a few."""
     names = list(names)
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return ", ".join(repr(name) for name in names[:limit]) + more
+    return ", ".join(shown(name, 60) for name in names[:limit]) + more
 
 
-def _array(value: Any, label: str) -> NDArray[Any]:
+def array_of(value: Any, label: str) -> NDArray[Any]:
+    """Return whatever NumPy makes of a value; what is masked is nan."""
     try:
-        return np.asarray(value)
+        with np.errstate(all="ignore"):
+            return np.asarray(value if np.ma.getmask(value) is np.ma.nomask else np.ma.filled(value, np.nan))
     except ValueError:  # lists of different lengths
         raise SpaceError(f"{label} must hold numbers, got lists of different lengths.") from None
+    except Exception:  # a number that no float can hold, or an object of another library that refuses
+        raise SpaceError(f"{label} must hold numbers, got {shown(value)}.") from None

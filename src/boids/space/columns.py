@@ -85,7 +85,7 @@ class Columns:
         slopes = np.ones_like(x)
         log = self.log
         with np.errstate(over="ignore", divide="ignore"):  # next to the smallest floats
-            slopes[log] = self.span[log] / (x[log] * np.log(self.high[log] / self.low[log]))
+            slopes[log] = self.span[log] / x[log] / np.log(self.high[log] / self.low[log])
         return np.minimum(slopes, _STEEPEST) ** 2
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from boids.errors import SpaceError
+from boids.errors import SpaceError, shown
 from boids.space.categorical import Categorical
-from boids.space.checks import number, shown
+from boids.space.checks import array_of, number
 from boids.space.parameters import PARAMETERS, Float
 
 _ACCEPTED = "a list of (low, high) pairs, a scipy.optimize.Bounds, or a dict {name: boids.Float(low, high)}"
@@ -68,8 +68,8 @@ def read_box(definition: Any) -> Any:
     if len(pairs) == 0:
         raise SpaceError("The space is empty; give at least one (low, high) pair.")
     try:
-        bounds = np.asarray(pairs)
-    except ValueError:  # of different lengths
+        bounds = array_of(pairs, "bounds")
+    except SpaceError:  # of different lengths, or not of numbers
         bounds = np.empty(0)
     if bounds.dtype.kind not in "iuf" or bounds.shape != (len(pairs), 2):
         bounds = np.array([_pair(pair, f"bounds[{i}]") for i, pair in enumerate(pairs)])  # to find the culprit

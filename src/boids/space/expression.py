@@ -23,9 +23,9 @@ from typing import final
 
 import numpy as np
 
-from boids.errors import SpaceError, did_you_mean
+from boids.errors import SpaceError, did_you_mean, shown
 from boids.records import FloatArray, IntArray
-from boids.space.checks import shorten, shown
+from boids.space.checks import shorten
 from boids.space.space import Space
 
 _SYMBOLS: dict[type[ast.cmpop], str] = {ast.LtE: "<=", ast.Lt: "<=", ast.GtE: ">=", ast.Gt: ">=", ast.Eq: "=="}

@@ -26,8 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from boids.errors import SpaceError, did_you_mean
-from boids.space.checks import shown
+from boids.errors import SpaceError, did_you_mean, shown
 from boids.space.definition import read_parameter
 from boids.space.parameters import PARAMETERS
 from boids.space.space import Space

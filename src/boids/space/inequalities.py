@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from boids.errors import SpaceError, did_you_mean
+from boids.errors import SpaceError, did_you_mean, shown
 from boids.records import FloatArray
-from boids.space.checks import floats, number, shorten, shown
+from boids.space.checks import floats, number, shorten
 from boids.space.expression import Inequality, Names, read_text
 from boids.space.polytope import TOLERANCE
 
@@ -141,7 +141,7 @@ def _read_table(table: Mapping[Any, Any], names: Names) -> Inequality:
     label = f"Linear constraint {shown(dict(table))}"
     for key in table:
         if key not in _KEYS:
-            hint = did_you_mean(str(key), _KEYS, f"use {shorten(_KEYS)}")
+            hint = did_you_mean(str(key), _KEYS, f"use {shorten(_KEYS)}.")
             raise SpaceError(f"{label}: there is no entry {key!r}; {hint}")
     given = table.get("coefficients")
     if not isinstance(given, Mapping) or not given:

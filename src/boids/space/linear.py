@@ -29,9 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from boids.errors import SpaceError
+from boids.errors import SpaceError, shown
 from boids.records import FloatArray, IntArray
-from boids.space.checks import shown
 from boids.space.columns import Columns
 from boids.space.expression import Names
 from boids.space.inequalities import informative, read_inequalities, write_inequality
@@ -110,7 +109,11 @@ class LinearConstraints:
                 raise SpaceError("The linear constraints were made for another space; make them again for this one.")
             return definition
         names = Names(space)
-        given = informative(read_inequalities(definition, names), space.natural_low, space.natural_high, names)
+        try:
+            read = read_inequalities(definition, names)
+        except RecursionError:
+            raise SpaceError("Linear constraints must be a list, got one nested too deep.") from None
+        given = informative(read, space.natural_low, space.natural_high, names)
         if not given:
             return None
         matrix = np.array([each.coefficients for each in given])

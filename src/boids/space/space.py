@@ -200,14 +200,14 @@ class Space:
         return values if self._named else values["x"]
 
     def _units(self, units: ArrayLike, ndim: int) -> FloatArray:
-        """Check u; what rounding may have pushed out of the cube is left to the codecs, which stop at the bounds."""
+        """Check u, and put back what rounding may have pushed out of the cube."""
         array = floats(units, "u")
         if array.ndim != ndim or array.shape[-1] != self.dim:
             expected = f"({self.dim},)" if ndim == 1 else f"(q, {self.dim})"
             raise SpaceError(f"Points of the cube must have the shape {expected}, got {array.shape}.")
         if not np.isfinite(array).all():
             raise SpaceError("Points of the cube must be finite, got nan or inf.")
-        return array
+        return np.clip(array, -1.0, 1.0, out=array)
 
     # Integers and choices: which points of the cube are evaluated
 
