@@ -22,10 +22,11 @@ LAYERS = [
     ["bench", "integrations", "dashboard", "testing"],  # users of the whole library
     ["scipy_style"],  # minimize
     ["progress", "result"],  # how a run is shown and summed up
-    ["drive", "store", "plots"],  # the loop; where runs are kept; pictures of them
-    ["optimizer"],  # the one mutable object
+    ["drive", "plots"],  # the loop; pictures of runs
+    ["optimizer", "workers"],  # the one mutable object; where evaluations take place
     ["setup", "run_file", "recommendation", "importance"],  # what a run is, as a file; what to make of its data
-    ["placement", "ledger", "snapshot", "algorithms", "problems", "theory"],  # points, books, files, methods
+    ["placement", "ledger", "snapshot", "store", "algorithms", "problems", "theory"],  # points, books, files, methods
+    ["packing", "journal"],  # what is written down of a run, and how
     ["program", "isolation"],  # objectives that are programs, or run in a process of their own
     ["blocks", "gp"],  # the pure pieces: neither knows of the other
     ["plain", "values", "space", "settings", "citations", "durations"],  # data, numbers and points
@@ -36,7 +37,7 @@ STANDS_ON = {"problems": {"space", "records", "errors"}}
 
 OPTIONAL = {
     "matplotlib", "torch", "sklearn", "pymoo", "optuna", "gest_api", "mujoco", "gymnasium", "jax", "numpyro", "dask",
-    "cma", "cocoex", "Box2D", "imageio",
+    "distributed", "pyarrow", "cma", "cocoex", "Box2D", "imageio",
 }  # fmt: skip
 PICKLES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
 
