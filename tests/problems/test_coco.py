@@ -102,8 +102,8 @@ def test_no_files_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"dim": 30}, "must be one of 20, 40, 80, 160, 320, 640, but got 30"),
-        ({"dim": 10}, "at least 20"),
+        ({"dim": 30}, "has dim = 20, 40, 80, 160, 320 or 640, but got 30; leave dim out for 160"),
+        ({"dim": 10}, "has dim = 20, 40"),
         ({"function": 0}, "function must be an integer from 1 to 24"),
         ({"function": 25}, "function must be an integer from 1 to 24"),
         ({"function": "sphere"}, "function must be an integer"),

@@ -236,6 +236,18 @@ def test_a_failed_download_says_why_and_leaves_nothing(
     assert os.listdir(places[1]) == []
 
 
+def test_what_is_far_too_long_is_not_read_to_its_end(
+    server: str, places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(data, "MAXIMUM_BYTES", len(CONTENT))
+    monkeypatch.setattr(data, "BLOCK", 100)
+    offer(monkeypatch, f"{server}/endless")
+    received: list[int] = []
+    with pytest.raises(ProblemError, match="with the SHA-256"):
+        data.fetch("thing", progress=lambda so_far, _: received.append(so_far))
+    assert len(CONTENT) < received[-1] <= len(CONTENT) + 100
+
+
 def test_without_a_connection_the_remedy_is_named(places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     offer(monkeypatch, "http://127.0.0.1:1/none")  # nobody listens there
@@ -301,6 +313,14 @@ def test_each_system_gets_its_own_program(
     monkeypatch.setattr("platform.machine", lambda: machine)
     download = data.download_for("mopta")
     assert (None if download is None else download.file) == file
+
+
+def test_programs_have_the_published_checksums() -> None:
+    assert {download.file: download.sha256 for download in data.DOWNLOADS["mopta"]} == {
+        "mopta08_elf64.bin": "2ad78a256980134c2a84debd4ff15a53534c812f48175577f9155cdd22d6ffb5",
+        "mopta08_amd64.exe": "dffab0f371747c55cb386c580e4980ce822db9d113d711359c7fb0856da39ecd",
+        "mopta08_macos_arm64.bin": "7499786d2514af2256fa18489e657e7cae84d1909dc0710e6ae240f31a50efac",
+    }
 
 
 def test_the_table_of_downloads_is_sound() -> None:

@@ -1,4 +1,4 @@
-"""Every problem in other processes, and the paper's six from `minimize` and the command line."""
+"""Every problem in other processes, the paper's six from `minimize`, and what the command line makes of them."""
 
 import json
 import operator
@@ -16,6 +16,7 @@ import pytest
 import boids
 from boids.algorithms import Boids
 from boids.problems import PROBLEMS, Problem, data, make, wrappers
+from boids.problems.mujoco import RunningReturn
 
 #: All problems, and forms of them that are evaluated in another way; fewer landings, for they take the longest.
 FORMS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -146,15 +147,37 @@ def test_all_constraints_of_mopta_can_be_modelled(cli: Any) -> None:
     assert line["constraints"] == pytest.approx(constraints, rel=1e-12)
 
 
-def test_the_papers_normaliser_is_saved_with_the_run_and_comes_back(cli: Any) -> None:
+def test_the_papers_normaliser_is_saved_with_the_run_and_comes_back(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     formed("half-cheetah")
     common = ("run", "half-cheetah", "--option", "protocol=paper", "--option", "steps=40", "--method", "random")
     assert cli(*common, "--seed", 0, "--budget", 6, "--save", "whole.npz", "--quiet").code == 0
-    assert cli(*common, "--seed", 0, "--budget", 6, "--save", "part.npz", "--timeout", "1e-9", "--quiet").code == 1
-    while cli("resume", "part.npz", "--json").json["nfev"] < 6:
-        pass
+    calls: list[int] = []
+
+    def interrupted(self: RunningReturn, x: np.ndarray) -> np.ndarray:
+        calls.append(len(x))
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return evaluate(self, x)
+
+    evaluate = RunningReturn.__call__
+    monkeypatch.setattr(RunningReturn, "__call__", interrupted)
+    assert cli(*common, "--seed", 0, "--budget", 6, "--save", "part.npz", "--quiet").code == 130
+    assert cli("resume", "part.npz", "--json").json["nfev"] == 6
     runs = [boids.Optimizer.load(path) for path in ("whole.npz", "part.npz")]
     assert [trial.value for trial in runs[0].trials] == [trial.value for trial in runs[1].trials]
     memories = [run.meta["fields"]["memory"] for run in runs]
     assert json.dumps(memories[0]) == json.dumps(memories[1])
     assert memories[0]["count"] == 6 * 3 * 40
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "dims"),
+    [
+        ("ackley", "dimension 100 by default, at least 1 domain", []),
+        ("ant", "dimension 888 by default, one of 216, 888 domain", [216, 888]),
+        ("half-cheetah", "dimension 102 domain [-1, 1]^102", [102]),
+    ],
+)
+def test_the_command_line_tells_the_possible_dimensions(name: str, words: str, dims: list[int], cli: Any) -> None:
+    assert words in " ".join(cli("problems", name).out.split())
+    assert cli("problems", name, "--json").json["dims"] == dims

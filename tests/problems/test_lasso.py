@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boids.errors import MissingExtra, ProblemError
-from boids.problems import Problem, extras, lasso, lasso_solver
+from boids.errors import ProblemError
+from boids.problems import Problem, lasso, lasso_solver
 from boids.problems.lasso import DNA_DIM, DNA_FILE, FACTORIES, Source, dna, fixed_folds, load
 from boids.problems.lasso_solver import Fold, coefficients_with_signs, make_fold, weighted_lasso
 from boids.problems.lasso_synthetic import SIZES, synthetic_regression
@@ -244,6 +244,14 @@ def test_on_the_problems_no_bit_depends_on_the_start() -> None:
     from_zero = weighted_lasso(replace(fold, start=np.zeros(DNA_DIM)), penalties)
     np.testing.assert_array_equal(weighted_lasso(fold, penalties), from_zero)
     assert 0 < np.count_nonzero(from_zero) < DNA_DIM
+
+
+def test_the_descent_starts_from_the_fit_without_penalties() -> None:
+    # It need not, but takes several times as long elsewhere.
+    fold, _ = random_fold(0, 25, 6)
+    np.testing.assert_allclose(fold.start, np.linalg.lstsq(fold.x, fold.y)[0], rtol=1e-9)
+    many_columns, _ = random_fold(0, 6, 12)
+    assert not many_columns.start.any()
 
 
 def test_signs_are_accepted_only_if_right() -> None:

@@ -90,23 +90,46 @@ def test_values_of_the_original_program(name: str, soft: Problem, constrained: P
 
 
 @pytest.mark.parametrize(
-    ("name", "mass", "value"),
+    ("name", "mass", "value", "violated"),
     [
-        ("full(0.5)", 303.2663811285, 334.1432291730),
-        ("zeros", 151.9679342742, 623.2188686556),
-        ("ones", 454.5648279828, 481.3040920160),
-        ("numpy.random.default_rng(0).random(124)", 314.9406426531, 428.1787924210),
-        ("numpy.random.default_rng(1).random(124)", 302.8913342009, 517.5792408836),
-        ("numpy.random.default_rng(2).random(124)", 304.0057362056, 403.8372870145),
-        ("numpy.random.RandomState(0).rand(124)", 312.6240878042, 359.0462694002),
-        ("linspace(0,1,124)", 285.3135392194, 358.7730307329),
-        ("egobox REFSOL (mopta08_egobox_refsol.txt)", 222.2323638812, 222.2323638812),
+        ("full(0.5)", 303.2663811285, 334.1432291730, 15),
+        ("zeros", 151.9679342742, 623.2188686556, 46),
+        ("ones", 454.5648279828, 481.3040920160, 10),
+        ("numpy.random.default_rng(0).random(124)", 314.9406426531, 428.1787924210, 24),
+        ("numpy.random.default_rng(1).random(124)", 302.8913342009, 517.5792408836, 26),
+        ("numpy.random.default_rng(2).random(124)", 304.0057362056, 403.8372870145, 32),
+        ("numpy.random.RandomState(0).rand(124)", 312.6240878042, 359.0462694002, 21),
+        ("linspace(0,1,124)", 285.3135392194, 358.7730307329, 18),
+        ("egobox REFSOL (mopta08_egobox_refsol.txt)", 222.2323638812, 222.2323638812, 0),
     ],
 )
-def test_published_values(name: str, mass: float, value: float, soft: Problem, constrained: Problem) -> None:
+def test_published_values(
+    name: str, mass: float, value: float, violated: int, soft: Problem, constrained: Problem
+) -> None:
     point = POINTS[name]()
-    assert constrained.evaluate(point[np.newaxis])[0, 0] == pytest.approx(mass, abs=1e-8)
+    responses = constrained.evaluate(point[np.newaxis])[0]
+    assert responses[0] == pytest.approx(mass, abs=1e-8)
     assert soft(point) == pytest.approx(value, abs=1e-8)
+    assert np.count_nonzero(responses[1:] > 0) == violated
+
+
+@pytest.mark.parametrize(
+    ("number", "value"), [(1, 0.0769711666), (10, -0.4054567333), (22, 0.1566302338), (68, -0.1493386920)]
+)
+def test_published_constraints_at_the_centre(number: int, value: float, constrained: Problem) -> None:
+    _, constraints = constrained(np.full(DIM, 0.5))
+    assert constraints[number - 1] == pytest.approx(value, abs=1e-8)
+
+
+def test_one_variable_after_the_other_has_the_published_effects(soft: Problem) -> None:
+    # The differences between the two ends of each variable's range, the others at the centre.
+    ends = np.full((2, DIM, DIM), 0.5)
+    for end in (0, 1):
+        np.fill_diagonal(ends[end], end)
+    effects = np.abs(soft(ends[1]) - soft(ends[0]))
+    assert np.median(effects) == pytest.approx(1.5, abs=0.05)
+    assert effects.max() == pytest.approx(151, abs=0.5)
+    assert np.count_nonzero(effects > 1) == 78
 
 
 def test_uniform_points_have_the_published_distribution(soft: Problem) -> None:
@@ -211,6 +234,7 @@ def made_up(seed: int) -> dict[str, np.ndarray]:
     common = rng.integers(14, 84, (40, DIM)) / 20
     for number, array in enumerate(("map_uuuu", "map_eeee", "map_ssss", None, None, None, None, None, "map_rrrr")):
         rows = rng.permutation(len(common))[: rng.integers(1, len(common))]
+        rows = np.concatenate([rows, rows[:2]])  # a site that stands there twice counts twice
         arrays[f"design{number}"] = common[rows][:, : width[array]]
     shapes = [arrays[f"design{number}"].shape for number in design_of]
     arrays["n"], arrays["d"] = (np.array(each) for each in zip(*shapes, strict=True))
@@ -329,6 +353,16 @@ def test_other_files_are_refused(nothing_found: Path) -> None:
         mopta(DIM, 0)
 
 
+@pytest.mark.parametrize(("array", "words"), [("mass", "303.2663811285"), ("gu", "violations of 3.08768480445")])
+def test_constants_that_are_almost_right_are_refused(
+    array: str, words: str, soft: Problem, nothing_found: Path
+) -> None:
+    with np.load(soft.evaluate.responses.path) as constants:
+        np.savez(nothing_found / CONSTANTS, **{**constants, array: constants[array] * (1 + 1e-6)})
+    with pytest.raises(ProblemError, match=rf"should give .*{words}.*; delete it, or bring the right one"):
+        mopta(DIM, 0)
+
+
 def test_constants_that_are_gone_are_missed_in_words(soft: Problem, nothing_found: Path) -> None:
     evaluate = pickle.loads(pickle.dumps(soft)).evaluate
     object.__setattr__(evaluate.responses, "path", str(nothing_found / "gone.npz"))
@@ -443,8 +477,14 @@ def test_a_program_that_goes_wrong_is_an_error_in_words(
 
 @posix
 def test_what_a_stopped_program_has_started_is_stopped_too(stand_in: Callable[..., str], tmp_path: Path) -> None:
-    pid_file = tmp_path / "pid"
-    body = f"child = os.fork()\nif child: open({str(pid_file)!r}, 'w').write(str(child))\ntime.sleep(60)"
+    pid_file, end_file = tmp_path / "pid", tmp_path / "end"
+    body = f"""
+child = os.fork()
+if child:
+    open({str(pid_file)!r}, "w").write(str(child))
+time.sleep(30)
+open({str(end_file)!r}, "w").close()
+"""
     with pytest.raises(ProblemError, match="was stopped"):
         mopta(DIM, 0, executable=stand_in(body), timeout=2.0)(np.zeros(DIM))
     child = int(pid_file.read_text())
@@ -455,6 +495,7 @@ def test_what_a_stopped_program_has_started_is_stopped_too(stand_in: Callable[..
     else:
         os.kill(child, signal.SIGKILL)
         pytest.fail("the program's child is still running")
+    assert not end_file.exists()  # neither of the two has come to its end by itself
 
 
 def running(pid: int) -> bool:

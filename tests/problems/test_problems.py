@@ -6,9 +6,8 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Mapping
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
-from multiprocessing import get_context
+from importlib.metadata import metadata
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from scipy.stats import qmc
 import boids
 from boids.errors import BoidsError, MissingExtra, ProblemError, SpaceError
 from boids.problems import PROBLEMS, Problem, ProblemFactory, data, extras, make
-from boids.problems.problem import flag, integer
+from boids.problems.problem import flag, integer, is_number
 from boids.space import Bool, Categorical, Float, Int, Space
 
 #: What must be there, whatever else is.
@@ -56,8 +55,9 @@ def test_an_entry_can_be_listed(name: str) -> None:
         assert line
         assert "\n" not in line
     assert factory.kind in ("synthetic", "real", "simulated")
-    assert factory.extra is None or factory.extra in extras.PACKAGES
+    assert factory.extra is None or factory.extra in extras.MODULES
     assert 1 <= factory.minimum_dim <= factory.default_dim
+    assert not factory.dims or (factory.minimum_dim, factory.default_dim in factory.dims) == (min(factory.dims), True)
     assert factory.optimum is None or math.isfinite(factory.optimum)
     assert isinstance(factory.options, tuple)
     json.dumps([factory.summary, factory.optimum, factory.options, factory.available()])
@@ -90,15 +90,12 @@ def test_every_problem_is_a_function_that_can_be_sent_away(name: str) -> None:
     assert copy.space == problem.space
 
 
-def test_a_worker_process_finds_the_same_values() -> None:
-    names = [name for name in ("ackley", "coco", "rover", "lasso-simple") if PROBLEMS[name].available() is None]
-    problems = [make(name) for name in names]
-    points = [random_point(problem) for problem in problems]
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor:
-        found = [executor.submit(problem, point) for problem, point in zip(problems, points, strict=True)]
-        assert [each.result() for each in found] == [
-            problem(point) for problem, point in zip(problems, points, strict=True)
-        ]
+@pytest.mark.parametrize("name", [name for name, factory in sorted(PROBLEMS.items()) if factory.domain.startswith("[")])
+def test_a_coordinate_that_is_no_number_has_no_value(name: str) -> None:
+    problem = made(name)
+    points = np.tile((problem.low + problem.high) / 2, (2, 1))
+    points[0, -1] = np.nan
+    assert np.isnan(problem(points)).tolist() == [problem.dim - 1 in problem.active, False]
 
 
 def test_listing_imports_nothing_heavy() -> None:
@@ -135,6 +132,7 @@ def test_no_seed_means_seed_zero() -> None:
     [
         ({"name": "akley"}, "did you mean 'ackley'"),
         ({"name": "Ackley"}, "did you mean 'ackley'"),
+        ({"name": "ant", "dim": 217}, "'ant' has dim = 216 or 888, but got 217; leave dim out for 888"),
         ({"name": "zzz"}, "take one of ackley, alpine"),
         ({"name": "branin", "dim": 1}, "at least 2"),
         ({"name": "hartmann", "dim": 5}, "at least 6"),
@@ -174,6 +172,8 @@ def test_checks_of_options() -> None:
     assert flag("on", True) is True
     assert integer("n", np.int64(3), 1, 3) == 3
     assert type(integer("n", np.int64(3), 1, 3)) is int
+    assert all(is_number(each) for each in (0, -1.5, np.float32(0.1), np.int8(3), math.inf))
+    assert not any(is_number(each) for each in (True, np.bool_(True), "1", None, 1j, np.ones(1)))
     for wrong in (0, 4, 2.0, "2", None, True):
         with pytest.raises(ProblemError, match="n must be an integer from 1 to 3"):
             integer("n", wrong, 1, 3)
@@ -182,13 +182,40 @@ def test_checks_of_options() -> None:
 # Extras and files
 
 
-def test_a_missing_extra_is_said_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "cocoex", None)  # as if it were not installed
-    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "cocoex" else object())
-    assert PROBLEMS["coco"].available() == ("needs cocoex, not installed here; run `pip install 'boids-opt[coco]'`")
-    assert PROBLEMS["ackley"].available() is None
-    with pytest.raises(MissingExtra, match=r"Problem 'coco' needs cocoex.*pip install 'boids-opt\[coco\]'"):
+@pytest.mark.parametrize("name", [name for name, factory in PROBLEMS.items() if factory.extra is not None])
+def test_a_missing_extra_is_said_with_the_command_in_one_sentence(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras, "find_spec", lambda module: None)
+    extra = PROBLEMS[name].extra
+    reason = PROBLEMS[name].available()
+    packages = {
+        "problems": "scikit-learn",
+        "mujoco": "gymnasium, mujoco and imageio",
+        "coco": "coco-experiment",
+        "lander": "gymnasium and Box2D",
+    }
+    assert reason == f"needs {packages[str(extra)]}, not installed here; run `pip install 'boids-opt[{extra}]'`"
+    with pytest.raises(MissingExtra) as raised:
+        make(name)
+    assert str(raised.value) == f"Problem {name!r} {reason}."
+
+
+def test_only_what_is_missing_of_an_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras, "find_spec", lambda module: None if module == "imageio" else object())
+    assert PROBLEMS["hopper"].available() == "needs imageio, not installed here; run `pip install 'boids-opt[mujoco]'`"
+    assert PROBLEMS["coco"].available() is PROBLEMS["ackley"].available() is None
+
+
+def test_an_extra_that_is_installed_but_broken_is_said_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cocoex", None)  # its import fails
+    with pytest.raises(
+        MissingExtra, match=r"Problem 'coco' needs cocoex, but .*; run `pip install 'boids-opt\[coco\]'`"
+    ):
         extras.load("cocoex", "coco", "coco")
+
+
+def test_every_extra_can_be_installed() -> None:
+    provided = {each for each in metadata("boids-opt").get_all("Provides-Extra") or () if each in extras.MODULES}
+    assert provided == set(extras.MODULES)
 
 
 def test_files_that_are_not_shipped_are_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:

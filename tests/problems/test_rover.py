@@ -1,5 +1,6 @@
 """The rover: values of the original on its own obstacles, the parts of the cost, and obstacles drawn by a seed."""
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -70,6 +71,21 @@ def test_ends_and_the_outside_cost_too() -> None:
     assert cost(below.reshape(1, -1))[0] == pytest.approx(20.05 + 10 * (0.05 + 0.1 + 0.05 + 1.0), rel=1e-6)
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize(
+    ("at", "costly"), [(0.5 - SIDE / 2, True), (0.5 + SIDE / 2, False), (0.0, False), (1.0, True), (-1e-9, True)]
+)
+def test_squares_and_the_field_include_their_lower_edges_and_not_their_upper_ones(
+    at: float, costly: bool, axis: int
+) -> None:
+    # Along an edge, where the square is; 0.01 long, so that a collision costs 0.2.
+    line = np.full((1000, 2), at)
+    line[:, 1 - axis] = np.linspace(0.495, 0.505, 1000)
+    ends = 10 * (np.abs(line[0] - 0.05).sum() + np.abs(line[-1] - 0.95).sum())
+    cost = RouteCost(np.array([[0.5, 0.5]]), 0.0)._cost(line)
+    assert cost == pytest.approx(ends + 0.01 * (20.05 if costly else 0.05), rel=1e-9)
+
+
 @given(st.integers(1, 8), st.integers(0, 1000))
 def test_control_points_at_the_same_place_count_once(copies: int, seed: int) -> None:
     points = np.random.default_rng(seed).random((6, 2))
@@ -97,8 +113,8 @@ def test_obstacles_are_drawn_by_the_seed_and_keep_away_from_the_ends() -> None:
     assert np.all((centres >= 0) & (centres <= 1))
     np.testing.assert_array_equal(own_centres(0), centres)
     assert not np.array_equal(own_centres(1), centres)
-    for end in (0.05, 0.95):
-        assert np.abs(centres - end).max(axis=1).min() > 0.1 + SIDE / 2
+    for seed, end in product(range(30), (0.05, 0.95)):
+        assert np.abs(own_centres(seed) - end).max(axis=1).min() > 0.1 + SIDE / 2
     point = np.random.default_rng(0).random(60)
     assert make("rover", seed=0)(point) != make("rover", seed=1)(point)
 

@@ -301,6 +301,23 @@ def test_turning_a_problem_does_not_move_it() -> None:
     assert "rotated" in turned.summary
 
 
+def test_what_is_random_does_not_depend_on_what_else_is() -> None:
+    def drawn(**options: bool | str) -> dict[str, list[float]]:
+        problem, found = make("levy", 20, 5, active=6, **options), {"positions": [], "rotation": [], "offset": []}
+        evaluate = problem.evaluate
+        while evaluate is not None:
+            for name, attribute in (("positions", "columns"), ("rotation", "rotation"), ("offset", "offset")):
+                found[name] += np.ravel(getattr(evaluate, attribute, [])).tolist()
+            evaluate = getattr(evaluate, "inner", None)
+        return found
+
+    everything = drawn(shift=True, rotate=True, positions="random")
+    assert all(everything.values())
+    assert drawn(shift=True)["offset"] == everything["offset"]
+    assert drawn(rotate=True)["rotation"] == everything["rotation"]
+    assert drawn(positions="random")["positions"] == everything["positions"]
+
+
 def test_rotation_leaves_the_sphere_alone() -> None:
     points = sobol(make("sphere", 9), 16)
     np.testing.assert_allclose(make("sphere", 9, rotate=True)(points), make("sphere", 9)(points), rtol=1e-12)

@@ -51,6 +51,13 @@ def sobol(problem: Problem, count: int = 256) -> np.ndarray:
 # The laws
 
 
+def test_padding_twice_keeps_track_of_the_coordinates_that_matter() -> None:
+    once = wrappers.pad(base("branin"), 4, positions=[3, 1])
+    twice = wrappers.pad(once, 6, positions=[5, 4, 1, 0])
+    assert (once.active.tolist(), twice.active.tolist()) == ([3, 1], [0, 4])
+    assert wrappers.permute(once, [1, 2, 3, 0]).active.tolist() == [0, 2]
+
+
 @settings(max_examples=150)
 @given(
     name=st.sampled_from(BASES),
@@ -283,6 +290,15 @@ def test_two_noises_have_two_states() -> None:
         problem.restore({"calls": 1})
 
 
+def test_an_evaluation_that_fails_takes_no_noise() -> None:
+    sphere = base("sphere")
+    shaky = wrappers.noise(wrappers.fail(sphere, region=(1.0, 2.0)), 0.5, seed=1)
+    with pytest.raises(EvaluationError):
+        shaky(np.full(4, 1.5))
+    assert shaky.state() == {"calls": 0}
+    assert shaky(np.zeros(4)) == wrappers.noise(sphere, 0.5, seed=1)(np.zeros(4))
+
+
 def test_noise_of_no_points() -> None:
     assert wrappers.noise(base("ackley"), 0.5, seed=1)(np.empty((0, 4))).shape == (0,)
     assert wrappers.noise(base("ackley"), 0.5)(np.empty((0, 4))).shape == (0,)
@@ -305,6 +321,14 @@ def test_count_counts_points_also_those_that_fail() -> None:
     assert not counted.stateful
     with pytest.raises(ProblemError, match="wrap it with count"):
         wrappers.evaluations(base("ackley"))
+
+
+def test_a_copy_goes_on_counting_from_where_it_was_made() -> None:
+    counted = wrappers.count(base("sphere"))
+    counted(np.zeros((3, 4)))
+    copied = pickle.loads(pickle.dumps(counted))
+    copied(np.zeros(4))
+    assert (wrappers.evaluations(counted), wrappers.evaluations(copied)) == (3, 4)
 
 
 def test_count_is_right_with_threads() -> None:
@@ -455,7 +479,12 @@ def test_what_changes_coordinates_needs_a_box(wrap: Callable[[Problem], Problem]
         (lambda p: wrappers.sign_flip(p, [1, 1, 0, 1]), "1 or -1"),
         (lambda p: wrappers.sign_flip(p, [1, 1]), "signs must be 4"),
         (lambda p: wrappers.permute(p, [0, 1, 2, 2]), "4 distinct integers"),
-        (lambda p: wrappers.pad(p, 3), "positions must be"),
+        (lambda p: wrappers.pad(p, 3), "dim must be an integer of at least"),
+        (lambda p: wrappers.pad(p, 9.0), "dim must be an integer of at least"),
+        (lambda p: wrappers.shift(p, "far"), "offset must be"),
+        (lambda p: wrappers.rotate(p, "a bit"), "orthogonal matrix"),
+        (lambda p: wrappers.fail(p, region=(1.0, 0.0)), "low <= high"),
+        (lambda p: wrappers.fail(p, region=(np.nan, 1.0)), "low <= high"),
         (lambda p: wrappers.noise(p, -1.0), "finite number"),
         (lambda p: wrappers.noise(p, True), "finite number"),
         (lambda p: wrappers.noise(p, math.inf), "finite number"),

@@ -282,9 +282,12 @@ def _fail_in_region(problem: Problem, region: tuple[ArrayLike, ArrayLike], how: 
     try:
         low, high = (np.broadcast_to(np.asarray(corner, dtype=np.float64), problem.dim) for corner in region)
     except (TypeError, ValueError):
+        low, high = np.array(np.nan), np.array(np.nan)
+    if not np.all(low <= high):
         raise ProblemError(
-            f"region must be a pair (low, high) of numbers or of {problem.dim} numbers each, but got {region!r}."
-        ) from None
+            f"region must be a pair (low, high) of numbers, or of {problem.dim} numbers each, with low <= high, "
+            f"but got {region!r}; give the two corners of a box."
+        )
     test = Region(low, high)
     left = problem.minimisers[~test(problem.minimisers)]
     return replace(

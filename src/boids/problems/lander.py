@@ -57,7 +57,7 @@ class LandingLoss:
     episodes: int
 
     def __call__(self, x: FloatArray) -> FloatArray:
-        """Return the values (q,) at the rows of `x`."""
+        """Return the values (q,) at the rows of `x`; nan if a constant is not finite."""
         # An environment of its own, which costs next to nothing: threads cannot get into each other's way.
         environment = _gymnasium().make(ENVIRONMENT)
         try:
@@ -66,6 +66,8 @@ class LandingLoss:
             environment.close()
 
     def _value(self, environment: Any, w: Sequence[float]) -> float:
+        if not np.all(np.isfinite(w)):  # the controller's comparisons would hide it
+            return float("nan")
         return -float(np.mean([episode(environment, w, seed) for seed in range(self.episodes)]))
 
 

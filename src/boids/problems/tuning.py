@@ -28,7 +28,7 @@ y       targets (n,)
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias, final
@@ -114,7 +114,7 @@ class SvrError:
         predicted = np.empty_like(y)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that the solver has used up its steps, or a quantile repeats
-            for fitted, held in _splits("KFold", x, y, self.folds):
+            for fitted, held in _splits("KFold", "tune-svr", x, y, self.folds):
                 columns = _columns(x, fitted, point)
                 goal = forward(y[fitted])
                 centre, spread = goal.mean(), goal.std()
@@ -150,7 +150,7 @@ class BoostingLoss:
         chances = np.empty(len(y))
         # One thread: such small trees are not faster with more, and processes side by side would share the cores.
         with threadpool_limits(1):
-            for fitted, held in _splits("StratifiedKFold", x, y, self.folds):
+            for fitted, held in _splits("StratifiedKFold", "tune-boosting", x, y, self.folds):
                 trees.fit(x[fitted][:, used], y[fitted])
                 probabilities = trees.predict_proba(x[held][:, used])
                 chances[held] = probabilities[np.arange(len(held)), y[held].astype(np.int64)]
@@ -196,8 +196,8 @@ def _data(loader: str, problem: str) -> tuple[FloatArray, FloatArray]:
     return np.ascontiguousarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
 
 
-def _splits(kind: str, x: FloatArray, y: FloatArray, folds: int) -> Iterator[tuple[IntArray, IntArray]]:
-    selection = extras.load("sklearn.model_selection", EXTRA, "tune")
+def _splits(kind: str, problem: str, x: FloatArray, y: FloatArray, folds: int) -> Iterator[tuple[IntArray, IntArray]]:
+    selection = extras.load("sklearn.model_selection", EXTRA, problem)
     folder = getattr(selection, kind)(folds, shuffle=True, random_state=0)
     splits: Iterator[tuple[IntArray, IntArray]] = folder.split(x, y)
     return splits
@@ -206,39 +206,39 @@ def _splits(kind: str, x: FloatArray, y: FloatArray, folds: int) -> Iterator[tup
 # The problems, as the registry builds them
 
 
-def tune_svr(dim: int, seed: int, *, folds: int = FOLDS) -> Problem:
-    """Tune a support vector machine on the diabetes data; `folds` of the cross-validation."""
+def tune(name: str, dim: int, seed: int, *, folds: int = FOLDS) -> Problem:
+    """Tune a model; `folds` of the cross-validation."""
     del dim, seed  # both are fixed
-    count = integer("folds", folds, 2, 20)
-    _data("load_diabetes", "tune-svr")  # what is missing is better said now than in a worker
+    model, factory = MODELS[name], FACTORIES[name]
+    _data(model.loader, name)  # what is wrong is better said now than in a worker
     return Problem(
-        name="tune-svr",
-        evaluate=SvrError(count),
-        summary=FACTORIES["tune-svr"].summary,
-        reference=FACTORIES["tune-svr"].reference,
-        cost=FACTORIES["tune-svr"].cost,
-        search_space=svr_space(),
+        name=name,
+        evaluate=model.evaluator(integer("folds", folds, 2, 20)),
+        summary=factory.summary,
+        reference=factory.reference,
+        cost=factory.cost,
+        search_space=model.space(),
     )
 
 
-def tune_boosting(dim: int, seed: int, *, folds: int = FOLDS) -> Problem:
-    """Tune boosted trees on the breast cancer data; `folds` of the cross-validation."""
-    del dim, seed  # both are fixed
-    count = integer("folds", folds, 2, 20)
-    _data("load_breast_cancer", "tune-boosting")  # what is missing is better said now than in a worker
-    return Problem(
-        name="tune-boosting",
-        evaluate=BoostingLoss(count),
-        summary=FACTORIES["tune-boosting"].summary,
-        reference=FACTORIES["tune-boosting"].reference,
-        cost=FACTORIES["tune-boosting"].cost,
-        search_space=boosting_space(),
-    )
+@final
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What is tuned: scikit-learn's loader of the data, the space, and the evaluator of a number of folds."""
 
+    loader: str
+    space: Callable[[], Space]
+    evaluator: Callable[[int], SvrError | BoostingLoss]
+
+
+MODELS = {
+    "tune-svr": Model("load_diabetes", svr_space, SvrError),
+    "tune-boosting": Model("load_breast_cancer", boosting_space, BoostingLoss),
+}
 
 FACTORIES: dict[str, ProblemFactory] = {
     "tune-svr": ProblemFactory(
-        build=tune_svr,
+        build=partial(tune, "tune-svr"),
         summary="a support vector machine on the diabetes data, 83 mixed parameters, error of the prediction",
         reference="Efron et al., Least angle regression, Annals of Statistics 2004; scikit-learn",
         domain="65 Bool, 14 Float, 3 Categorical, 1 Int",
@@ -251,7 +251,7 @@ FACTORIES: dict[str, ProblemFactory] = {
         kind="real",
     ),
     "tune-boosting": ProblemFactory(
-        build=tune_boosting,
+        build=partial(tune, "tune-boosting"),
         summary="boosted trees on the breast cancer data, 69 mixed parameters, log loss of the prediction",
         reference="Street et al., Nuclear feature extraction for breast tumor diagnosis, SPIE 1905, 1993; scikit-learn",
         domain="30 Bool, 31 Categorical, 5 Int, 3 Float",

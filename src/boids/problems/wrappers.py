@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike
 
 from boids.errors import ProblemError
 from boids.problems.disturbances import count, delay, evaluations, fail, noise
-from boids.problems.problem import Evaluator, Problem
+from boids.problems.problem import Evaluator, Problem, integer
 from boids.records import FloatArray, IntArray
 
 __all__ = [
@@ -154,6 +154,7 @@ def pad(
         The range of each added coordinate.
     """
     _need_box(problem, "pad")
+    dim = integer("dim", dim, problem.dim)
     columns = _checked_positions(range(problem.dim) if positions is None else positions, problem.dim, dim)
     if np.array_equal(columns, np.arange(dim)):  # nothing to add and nothing to move
         return problem
@@ -235,7 +236,7 @@ def rotate(problem: Problem, rotation: ArrayLike) -> Problem:
         R, an orthogonal matrix (D, D); it may have reflections in it. See `random_rotation`.
     """
     _need_box(problem, "rotate")
-    matrix = np.array(rotation, dtype=np.float64)
+    matrix = _array(rotation)
     if matrix.shape != (problem.dim, problem.dim) or not np.allclose(matrix @ matrix.T, np.eye(problem.dim)):
         raise ProblemError(
             f"rotation must be an orthogonal matrix of shape {(problem.dim, problem.dim)}, but got one of shape "
@@ -303,13 +304,21 @@ def _need_box(problem: Problem, wrapper: str) -> None:
 
 
 def _vector(argument: str, given: ArrayLike, problem: Problem) -> FloatArray:
-    vector = np.array(given, dtype=np.float64)
+    vector = _array(given)
     if vector.shape != (problem.dim,) or not np.all(np.isfinite(vector)):
         raise ProblemError(
             f"{argument} must be {problem.dim} finite numbers, one per coordinate of problem {problem.name!r}, "
             f"but got the shape {vector.shape}, or nan or inf; give one number per coordinate."
         )
     return vector
+
+
+def _array(given: ArrayLike) -> FloatArray:
+    """Return an array of numbers, nan if it is none: the caller says what it should be."""
+    try:
+        return np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.array(np.nan)
 
 
 def _inside(problem: Problem, points: FloatArray) -> FloatArray:
