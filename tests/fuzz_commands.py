@@ -58,7 +58,10 @@ _numbers = st.sampled_from(
     ["0", "1", "2", "3", "-1", "0.5", "1e-3", "nan", "inf", "-inf", "1e999", "", "x", "1_0", " 2", "٣"]
 )
 _words = st.sampled_from(["", "x", "é", "a=b", "--", "-", "\ud800", "0", "none", "true", "sphere", "a" * 300, "{", "}"])
-_files = st.sampled_from([*SPACES, "missing.toml", ".", "", "fuzzed.py", "run.npz", "no/such/folder/x.npz", "x" * 300])
+_files = st.sampled_from(
+    [*SPACES, "missing.toml", ".", "", "fuzzed.py", "boids-runs.db", "no/such/folder/x.db", "x" * 300]
+)
+_ids = st.sampled_from(["", "2", "x", "-", "é", "\ud800", "ackley", "x" * 300])
 _pairs = st.sampled_from(
     ["search.generations=2", "n_init=2", "n_init=0", "n_init=x", "n_init=1e400", "inertia=9e999",
      "inertia=" + "9" * 400, "preset=paper", "preset=none", "preset=", "search=3", "search.nothing=1",
@@ -98,7 +101,15 @@ _OPTIONS = {
     "--timeout": _numbers,
     "--target": _numbers,
     "--patience": _numbers,
-    "--save": _files,
+    "--workers": st.sampled_from(["1", "2"]) | _numbers,
+    "--async": None,
+    "--lost": st.sampled_from(["retry", "fail", "x"]),
+    "--dask": st.sampled_from(["", "x", "foo://x:1", "good.toml"]),
+    "--isolate": None,
+    "--x0": _files,
+    "--from": _ids,
+    "--store": _files,
+    "--no-store": None,
     "--json": None,
     "--json-lines": None,
     "--plot": st.sampled_from(["x.txt", "", "no/such/x.png", "x"]),
@@ -146,7 +157,13 @@ others = st.one_of(
     # As a shell gives them, which is without a zero.
     st.lists(_words | st.text(st.characters(exclude_characters="\x00"), max_size=9), max_size=3),
     st.tuples(st.just("space"), _files, *[_flags("--example --json --quiet --seed=1 --seed=-1 --format=x -h")] * 2),
-    st.tuples(st.just("resume"), _files, *[_flags("--json --json-lines --quiet --folder=. --folder=x --plot=x")] * 2),
+    st.tuples(
+        st.just("resume"), _ids, *[_flags("--json --json-lines --quiet --folder=. --workers=2 --async --plot=x")] * 2
+    ),
+    st.tuples(st.just("runs"), st.just("--store"), _files, _flags("--json -h")),
+    st.tuples(st.just("show"), _ids, *[_flags("--json --trials=2 --trials=0 --plot=x -h")] * 2),
+    st.tuples(st.just("export"), _ids, *[_flags("--json --csv --parquet --output=x.csv --output=no/x -h")] * 2),
+    st.tuples(st.sampled_from(["replay", "delete"]), _ids, _flags("--json -h")),
     st.tuples(st.just("methods"), st.sampled_from(["boids", "random", "x", "", "--json"]), _flags("--json -h")),
     st.tuples(st.just("problems"), st.sampled_from(["ackley", "x", "", "show", "--json"]), _flags("--json -h")),
 ).map(list)

@@ -296,7 +296,7 @@ class Calls(RuleBasedStateMachine):
         assert (best is None) == (not done)
         if best is None:
             return
-        assert best is self.optimizer.trials[best.id]
+        assert best == self.optimizer.trials[best.id]
         least = min(trial.violation for trial in done)
         assert best.violation == least
         if not self.optimizer.noisy:

@@ -23,9 +23,23 @@ LAYERS = [
     ["scipy_style"],  # minimize
     ["progress", "result"],  # how a run is shown and summed up
     ["drive", "plots"],  # the loop; pictures of runs
+    ["here", "stopping"],  # evaluations in this process; why a run ends
     ["optimizer", "workers"],  # the one mutable object; where evaluations take place
-    ["setup", "run_file", "recommendation", "importance"],  # what a run is, as a file; what to make of its data
-    ["placement", "ledger", "snapshot", "store", "algorithms", "problems", "theory"],  # points, books, files, methods
+    ["recording", "replay"],  # runs in a store; a recorded run made again
+    ["run_file"],  # a run as plain data, and as a file
+    ["run", "recommendation", "importance"],  # a run and its steps; what to make of its data
+    ["setup"],  # what a run is
+    [
+        "earlier",
+        "placement",
+        "ledger",
+        "snapshot",
+        "store",
+        "algorithms",
+        "problems",
+        "theory",
+    ],  # points, books, files, methods
+    ["trial_rows"],  # trials as rows of a journal
     ["packing", "journal"],  # what is written down of a run, and how
     ["program", "isolation"],  # objectives that are programs, or run in a process of their own
     ["blocks", "gp"],  # the pure pieces: neither knows of the other

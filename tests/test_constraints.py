@@ -204,7 +204,7 @@ def test_vectorised_constraints_of_a_wrong_shape_fail_with_the_reason():
         ({"value": 1.0, "constraints": "ab"}, "list of 2 numbers, got str"),
         ({"value": 1.0, "constraints": {"a": 1.0, "b": 2.0}}, "list of 2 numbers, got dict"),
         ({"value": 1.0, "constraints": {1.0, 2.0}}, "list of 2 numbers, got set"),
-        ({"value": 1.0, "constraints": [[1.0], [2.0, 3.0]]}, "list of 2 numbers"),
+        ({"value": 1.0, "constraints": [[1.0], [2.0, 3.0]]}, "Constraint 1 must be one real number"),
         ({"value": 1.0, "constraints": [1.0, "x"]}, "number"),
         ({"value": 1.0, "constraints": [None, 1.0]}, "number"),
         ({"value": 1.0, "constraints": [1.0, 1j]}, "number"),

@@ -321,7 +321,7 @@ def workshop(tmp_path_factory):
     for name, content in commands.SPACES.items():
         (folder / name).write_text(content)
     with chdir(folder), mock.patch.object(sys, "path", [str(folder), *sys.path]):
-        assert main(["run", "ackley", "--dim=2", "--budget=2", "--method=random", "--save=run.npz", "--quiet"]) == 0
+        assert main(["run", "ackley", "--dim=2", "--budget=2", "--method=random", "--quiet"]) == 0
         yield folder
 
 

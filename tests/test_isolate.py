@@ -250,6 +250,28 @@ with isolate(lambda x: print("worker", x)) as fun:
     assert (done.stdout, done.stderr) == ("caller\nworker 1\nworker 2\ncaller again\n", "")
 
 
+def test_every_evaluation_begins_in_the_same_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def wander(_):
+        begun = os.getcwd()
+        os.chdir("/")
+        return begun
+
+    with isolate(wander) as fun:
+        monkeypatch.chdir("/")
+        assert [fun(0), fun(1)] == [str(tmp_path)] * 2
+
+
+def test_a_forked_child_that_returns_does_not_answer():
+    def fork(_):
+        child = os.fork()
+        return "child" if child == 0 else os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    with isolate(fork) as fun:
+        assert [fun(0), fun(1)] == [0, 0]
+
+
 def test_a_copy_for_another_process_has_its_own_worker():
     with isolate(who, timeout=5.0) as fun:
         copy = pickle.loads(pickle.dumps(fun))
@@ -296,6 +318,18 @@ def test_what_the_function_has_started_ends_with_it(tmp_path, ending):
         isolated(ending)
     (child,) = read_pids(tmp_path / "pid", 1)
     assert is_gone(child)
+
+
+def test_what_has_left_the_group_ends_too(tmp_path):
+    def fun(_):
+        daemon = subprocess.Popen(["sleep", str(LONG)], start_new_session=True)
+        note_pids(tmp_path / "pid", daemon.pid)
+        os._exit(3)
+
+    with isolate(fun) as isolated, pytest.raises(EvaluationError, match="exit code 3"):
+        isolated(0)
+    (daemon,) = read_pids(tmp_path / "pid", 1)
+    assert is_gone(daemon)
 
 
 def test_closing_ends_everything(tmp_path):

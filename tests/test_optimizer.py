@@ -98,7 +98,7 @@ class TestAsk:
         assert trial.x is trial.params
         np.testing.assert_array_equal(optimizer.space.decode(trial.unit), trial.x)
         assert [t.id for t in optimizer.ask(3)] == [1, 2, 3]
-        assert optimizer.trials[0] is trial
+        assert optimizer.trials[0] == trial
         assert [t.id for t in optimizer.pending] == [0, 1, 2, 3]
 
     def test_batch_equals_one_by_one(self):
@@ -208,7 +208,7 @@ class TestTell:
         assert (done.value, done.state, done.error) == (expected, "done", None)
         assert type(done.value) is float
         assert done.ended >= done.started
-        assert optimizer.best is optimizer.trials[0] is done
+        assert optimizer.best == optimizer.trials[0] == done
 
     @pytest.mark.parametrize(
         ("value", "reason"),

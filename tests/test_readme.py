@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text()
-    for path in (ROOT / "README.md", *(ROOT / "docs" / name for name in ("objectives.md", "problems.md")))
+    for path in (ROOT / "README.md", *(ROOT / "docs" / name for name in ("objectives.md", "problems.md", "runs.md")))
 }
 BLOCKS = {
     f"{page}-{i}": code
@@ -24,7 +24,7 @@ BLOCKS = {
 @pytest.mark.parametrize("name", BLOCKS)
 def test_python_blocks_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    exec(compile(BLOCKS[name], name, "exec"), {})
+    exec(compile(BLOCKS[name], name, "exec"), {"__name__": "__main__"})
 
 
 def test_the_space_file_of_the_guide_is_one(tmp_path):

@@ -124,7 +124,7 @@ class TestResume:
         optimizer = Optimizer(BOX, budget=9, method=Wanderer(0.4), seed=1)
         optimizer.tell(optimizer.ask(), 1.0)
         optimizer.save(path)
-        with pytest.raises(StoreError, match=r"'wanderer' is not one of boids' own; give it to Optimizer\.load"):
+        with pytest.raises(StoreError, match=r"'wanderer' is not one of boids' own; hand it in with method="):
             Optimizer.load(path)
         again = Optimizer.load(path, method=Wanderer(0.4))
         assert [record(t) for t in again.ask(8)] == [record(t) for t in optimizer.ask(8)]
@@ -138,7 +138,7 @@ class TestResume:
     def test_equal_runs_give_equal_files(self, tmp_path):
         for name in ("a", "b"):
             optimizer = Optimizer(BOX, budget=9, method="random", seed=1)
-            optimizer._times = {}
+            optimizer.run.times = {}
             optimizer.save(tmp_path / name)
         assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
@@ -524,15 +524,17 @@ class TestWrongFiles:
             lambda content, arrays: content["state"]["fields"].update(mood="angry"),
             lambda content, arrays: content["state"].update({"class": "Other"}),
             lambda content, arrays: content["settings"]["fields"].update(step="far"),
-            lambda content, arrays: content["run"]["fields"].update(budget=3),
-            lambda content, arrays: content["run"]["fields"].update(budget=-3),
-            lambda content, arrays: content["run"]["fields"].update(seed=-3),
-            lambda content, arrays: content["run"]["fields"].update(space={}),
-            lambda content, arrays: content["run"]["fields"]["space"]["parameters"][0].update(low=[0], high=[1]),
-            lambda content, arrays: content["run"]["fields"]["ledger"]["fields"].update(errors=[]),
-            lambda content, arrays: content["run"]["fields"]["ledger"]["fields"].update(pending=[]),
-            lambda content, arrays: content["run"]["fields"]["ledger"]["fields"]["told"].update(array=0),
-            lambda content, arrays: content["run"]["fields"]["ledger"]["fields"]["units"].update(array=1),
+            lambda content, arrays: content["setup"]["fields"].update(budget=3),
+            lambda content, arrays: content["setup"]["fields"].update(budget=-3),
+            lambda content, arrays: content["setup"]["fields"].update(seed=-3),
+            lambda content, arrays: content["setup"]["fields"].update(space={}),
+            lambda content, arrays: content["setup"]["fields"]["space"]["parameters"][0].update(low=[0], high=[1]),
+            lambda content, arrays: content["progress"]["fields"]["trials"]["fields"].update(errors=[]),
+            lambda content, arrays: content["progress"]["fields"]["trials"]["fields"].update(memos=[]),
+            lambda content, arrays: content["progress"]["fields"]["trials"]["fields"]["told"].update(array=0),
+            lambda content, arrays: content["progress"]["fields"]["trials"]["fields"].update(
+                units=content["progress"]["fields"]["trials"]["fields"]["values"]
+            ),
             lambda content, arrays: arrays.clear(),
         ],
     )
@@ -621,7 +623,7 @@ class TestWriting:
             return np.zeros(3)
 
         optimizer = Optimizer(BOX, budget=3, method=Toy(on_ask), seed=1)
-        optimizer._state = {"not": "the declared state"}
+        optimizer.run.state = {"not": "the declared state"}
         with pytest.raises(StoreError, match="state: expected ToyState"):
             optimizer.save(tmp_path / "run.npz")
         assert not list(tmp_path.iterdir())

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         SpaceExhausted,
         StoreError,
         TellError,
+        WorkersGone,
     )
     from boids.isolation import Isolated, isolate
     from boids.optimizer import Optimizer
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from boids.result import Result
     from boids.scipy_style import minimize
     from boids.space import Bool, Categorical, Float, Int, Space
+    from boids.store import Store
 
 _HOME = {
     "minimize": "boids.scipy_style",
@@ -59,6 +61,8 @@ _HOME = {
     "ProgramError": "boids.errors",
     "CommandError": "boids.errors",
     "SpaceExhausted": "boids.errors",
+    "WorkersGone": "boids.errors",
+    "Store": "boids.store",
 }
 
 __all__ = [
@@ -83,9 +87,11 @@ __all__ = [
     "Space",
     "SpaceError",
     "SpaceExhausted",
+    "Store",
     "StoreError",
     "TellError",
     "Trial",
+    "WorkersGone",
     "algorithms",
     "isolate",
     "minimize",

@@ -1,61 +1,52 @@
-"""The generic loop: run an optimizer on a callable until its budget ends or something else stops it."""
+"""The generic loop: run an optimizer on an objective until its budget ends or something else stops it.
+
+======================  =========================================================================================
+way                     what decides the order in which the method learns
+======================  =========================================================================================
+one at a time           there is only one
+synchronous batches     the trials' numbers: outcomes that come early are held, so that a run depends on its seed and
+                        the size of its batches, and not on timing
+asynchronous            which evaluation ends first; the order is recorded, and `boids.replay` repeats it
+======================  =========================================================================================
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence, Set
-from enum import StrEnum
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias, TypeVar, final
 
-import numpy as np
-
-from boids.errors import SpaceExhausted, TellError, shown
+from boids.errors import SpaceExhausted, StoreError, TellError, WorkersGone, shown
+from boids.here import Here
 from boids.optimizer import Optimizer
 from boids.records import Trial
-from boids.values import describe_error, positive_int, real_number
+from boids.stopping import Callback, Limits, StopReason
+from boids.trial_rows import Held
+from boids.values import Reading, describe_error, positive_int, read_outcome
+from boids.workers import Evaluation, Workers
 
-#: Called as ``callback(optimizer, trial)`` after every evaluation; True, or raising StopIteration, stops the run.
-Callback = Callable[[Optimizer, Trial], Any]
+#: What to do about an evaluation whose worker was lost: make it once more, or count it as failed.
+Lost: TypeAlias = Literal["retry", "fail"]
 
+T = TypeVar("T")
 
 #: Rows of a matrix at the most when nobody asked for a number, so that limits and Ctrl-C get their turn.
 MOST_ROWS = 100
-
-
-class StopReason(StrEnum):
-    """Why a run ended; the value is the word users see, `sentence` says it in full."""
-
-    BUDGET = "budget"
-    SPACE = "space"
-    TARGET = "target"
-    TIMEOUT = "timeout"
-    STAGNATION = "stagnation"
-    CALLBACK = "callback"
-    INTERRUPTED = "interrupted"
-
-    @property
-    def sentence(self) -> str:
-        """The reason as a sentence."""
-        return _SENTENCES[self]
-
-
-_SENTENCES = {
-    StopReason.BUDGET: "All evaluations of the budget were made.",
-    StopReason.SPACE: "No untried point of the space could be found, so the run ended before its budget.",
-    StopReason.TARGET: "The target value was reached.",
-    StopReason.TIMEOUT: "The time limit was reached.",
-    StopReason.STAGNATION: "The best value has not improved for as many evaluations as `patience` allows.",
-    StopReason.CALLBACK: "The callback stopped the run.",
-    StopReason.INTERRUPTED: "The run was interrupted.",
-}
+#: How often an evaluation is begun at the most because its worker was lost.
+_ATTEMPTS = 2
+#: Seconds after which to look for workers that have come in the meantime.
+_LOOK = 1.0
 
 
 def run(
     optimizer: Optimizer,
-    fun: Callable[[Any], Any],
+    fun: Callable[[Any], Any] | None = None,
     *,
+    workers: Workers | None = None,
     vectorized: bool = False,
     batch: int = 1,
+    asynchronous: bool = False,
+    lost: Lost = "retry",
     timeout: float | None = None,
     target: float | None = None,
     patience: int | None = None,
@@ -65,21 +56,28 @@ def run(
     """Evaluate what the optimizer asks for until there is a reason to stop, and return the reason.
 
     Trials that were pending before, from an interrupted run say, are evaluated first. An evaluation that raises, or
-    returns something that is not a number, is told as a failure. Ctrl-C leaves the trial it hits pending.
+    returns something that is not a number, is told as a failure. Ctrl-C leaves the trials it hits pending.
 
     Parameters
     ----------
     fun
         The objective. It gets a point in the user's units and returns a number, with black-box constraints
         ``(number, [c1, …])``, or a `boids.Measurement`; see `vectorized`.
+    workers
+        Where to evaluate, instead of calling `fun` in this process.
     vectorized
         If true, `fun` gets q points at once, as a (q, D) matrix or for a named space as a dict of columns, and
         returns q numbers.
     batch
-        How many trials to ask for at a time. With `vectorized` and 1, points that do not wait for a value, such as an
-        initial design, come together.
+        How many trials to ask for at a time, unless `asynchronous`. With `vectorized` and 1, points that do not wait
+        for a value, such as an initial design, come together.
+    asynchronous
+        Whether a new trial is asked for as soon as a worker is free.
+    lost
+        What to do about an evaluation whose worker was lost: "retry" makes it once more, and counts it as failed the
+        second time; "fail" counts it as failed at once, also those that were under way when the run was interrupted.
     timeout
-        Seconds after which no further evaluation is begun.
+        Seconds after which no further evaluation is begun; those under way are waited for.
     target
         Stop at a value as low as this.
     patience
@@ -90,124 +88,150 @@ def run(
     clock
         Where the time comes from, in seconds.
     """
-    _check_limits(batch, timeout, target, patience, callback)
-    begun, stale = clock(), _stale(optimizer)
-    queue = list(optimizer.pending)
+    check_lost(lost)
+    positive_int(batch, "batch")
+    optimizer.trouble = None
+    limits = Limits(optimizer, timeout=timeout, target=target, patience=patience, callback=callback, clock=clock)
+    if workers is None:
+        if fun is None:
+            raise ValueError("There is nothing to run: give fun, or workers.")
+        workers = Here(fun, optimizer.space, vectorized=vectorized, n_constraints=optimizer.n_constraints)
+    flight = _Flight(optimizer, workers, lost, in_order=not asynchronous)
     try:
-        while True:
-            # In this order: a run whose last evaluation reaches the target has reached the target.
-            if target is not None and _reached(optimizer, target):
-                return StopReason.TARGET
-            if not queue and not optimizer.remaining:
+        if asynchronous and (reason := limits.reached()) is not None:
+            return reason  # as before, when it left what was under way; a batch is finished first, as it always is
+        limits.note(flight.resume())
+        while optimizer.trouble is None:
+            if (asynchronous or not flight.count) and (reason := limits.reached()) is not None:
+                return reason
+            if not flight.count and not optimizer.remaining:
                 return StopReason.BUDGET if optimizer.n_asked == optimizer.budget else StopReason.SPACE
-            if patience is not None and stale >= patience:
-                return StopReason.STAGNATION
-            if timeout is not None and clock() - begun >= timeout:
-                return StopReason.TIMEOUT
-            if not queue:
-                free = min(optimizer.ready, MOST_ROWS) if vectorized and batch == 1 else 1
-                try:
-                    queue = optimizer.ask(max(batch, free))
-                except SpaceExhausted:
+            is_idle, used_up = not flight.count, limits.used_up() if optimizer.remaining else None
+            if is_idle and used_up is not None:
+                return used_up
+            if optimizer.remaining and used_up is None and (asynchronous or is_idle):
+                room = max(1, workers.size) - flight.count if asynchronous else batch
+                if vectorized and batch == 1:
+                    room = min(optimizer.ready, MOST_ROWS)
+                if room > 0 and not flight.begin(room) and is_idle:
                     return StopReason.SPACE
-            group = queue if vectorized else queue[:1]
-            queue = queue[len(group) :]
-
-            former = optimizer.best
-            done = _evaluate(optimizer, fun, group, vectorized)
-            best = optimizer.best
-            stale += len(done)
-            if best is not None and (former is None or best.id != former.id):
-                # A better point, or with noise one that looks better by now.
-                stale = sum(trial.id > best.id for trial in done) if best.id >= done[0].id else 0
-            if callback is not None:
-                answers = [_stops(callback, optimizer, trial) for trial in done]  # all of them, also after a yes
-                if any(answers):
-                    return StopReason.CALLBACK
+            if optimizer.trouble is None:
+                limits.note(flight.wait(_LOOK if asynchronous else None))
     except KeyboardInterrupt:
         return StopReason.INTERRUPTED
-
-
-def _evaluate(
-    optimizer: Optimizer, fun: Callable[[Any], Any], trials: Sequence[Trial], vectorized: bool
-) -> list[Trial]:
-    """Call the objective on some trials and tell what it returns, or that it failed."""
-    # The points are decoded anew, for an objective may work in place, and the trials' own are read-only.
-    units = [trial.unit for trial in trials]
-    points = optimizer.space.decode_many(units) if vectorized else optimizer.space.decode(units[0])
-    begun, error, values = time.perf_counter(), None, []
-    try:
-        values = _rows(fun(points), len(trials), optimizer.n_constraints) if vectorized else [fun(points)]
-    except (Exception, SystemExit) as caught:  # sys.exit in a simulator's wrapper is a failed run, not our end
-        error = describe_error(caught)
+    except WorkersGone as error:
+        optimizer.trouble = error
+        return StopReason.WORKERS
     finally:
-        optimizer.add_time("evaluate", time.perf_counter() - begun)
-    if error is not None:
-        return [optimizer.tell(trial, error=error) for trial in trials]
-    return [_tell(optimizer, trial, value) for trial, value in zip(trials, values, strict=True)]
+        workers.cancel()
+    return StopReason.STORE
 
 
-def _tell(optimizer: Optimizer, trial: Trial, value: Any) -> Trial:
-    try:
-        return optimizer.tell(trial, value)
-    except TellError as error:  # not a number
-        return optimizer.tell(trial, error=error)
+def check_lost(lost: Any) -> None:
+    """Refuse what is not a way to treat lost evaluations."""
+    if lost not in ("retry", "fail"):
+        raise ValueError(f"lost must be 'retry' or 'fail', got {shown(lost)}.")
 
 
-def _rows(values: Any, count: int, n_constraints: int) -> list[Any]:
-    """Return what a vectorised objective returned as a list of `count` results.
+@final
+class _Flight:
+    """The evaluations that are under way, and how their outcomes reach the optimizer."""
 
-    With constraints it may be a pair of all values and a (q, C) matrix, as well as a list of q pairs.
-    """
-    if n_constraints and isinstance(values, tuple) and len(values) == 2 and _is_table(values[1], n_constraints):
-        numbers = _rows(values[0], count, 0)
-        return list(zip(numbers, _rows(values[1], count, 0), strict=True))
-    try:
-        rows = list(values)
-    except TypeError:  # a bare number, which will do for a single row
-        rows = [values]
-    if len(rows) != count or isinstance(values, (str, bytes, Mapping, Set)):
-        got = f"{type(values).__name__} with {len(rows)}"
-        raise ValueError(f"a vectorized objective must return one value per row, {count} here, got {got}")
-    return rows
+    def __init__(self, optimizer: Optimizer, workers: Workers, lost: Lost, *, in_order: bool) -> None:
+        self._optimizer = optimizer
+        self._workers = workers
+        self._lost = lost
+        self._in_order = in_order
+        self._flying: dict[int, Trial] = {}
 
+    @property
+    def count(self) -> int:
+        """How many evaluations are under way."""
+        return len(self._flying)
 
-def _is_table(constraints: Any, n_constraints: int) -> bool:
-    """Whether this is a matrix with a row of constraints for every point; an array of numbers if there is only one."""
-    try:
-        array = np.asarray(constraints, dtype=float)
-    except (TypeError, ValueError):
-        return False
-    return array.ndim == 2 or (n_constraints == 1 and array.ndim == 1 and isinstance(constraints, np.ndarray))
+    def resume(self) -> list[Trial]:
+        """Take up the trials that are pending: tell what is known of them, and evaluate the others again."""
+        ledger, done = self._optimizer.run.ledger, list[Trial]()
+        for trial in self._optimizer.pending:
+            if trial.id in ledger.held or trial.id not in ledger.pending:  # released after the one before it
+                continue
+            if self._lost == "retry":
+                self._begin_again(trial.id)
+            else:
+                error = "The evaluation was under way when the run stopped, and was not to be made again."
+                done += self._land(trial.id, Reading.failed(error, self._optimizer.n_constraints))
+        return done + self._release()
 
-
-def _check_limits(batch: Any, timeout: Any, target: Any, patience: Any, callback: Any) -> None:
-    positive_int(batch, "batch")
-    if timeout is not None and real_number(timeout, "timeout") <= 0:
-        raise ValueError(f"timeout must be a positive number of seconds, got {shown(timeout)}.")
-    if target is not None:
-        real_number(target, "target")
-    if patience is not None:
-        positive_int(patience, "patience")
-    if callback is not None and not callable(callback):
-        raise ValueError(f"callback must be callable, got {shown(callback)}.")
-
-
-def _stops(callback: Callback, optimizer: Optimizer, trial: Trial) -> bool:
-    try:
-        answer = callback(optimizer, trial)
-    except StopIteration:
+    def begin(self, count: int) -> bool:
+        """Ask for trials and begin to evaluate them; False if no point is left."""
+        try:
+            trials = self._optimizer.ask(count)
+        except SpaceExhausted:
+            return False
+        except StoreError as error:
+            self._optimizer.give_up_store(error)
+            return True
+        for trial in trials:
+            self._submit(trial)
         return True
-    return isinstance(answer, (bool, np.bool_)) and bool(answer)
 
+    def wait(self, timeout: float | None) -> list[Trial]:
+        """Wait until something has ended, and return the trials that have been told since."""
+        done = []
+        for evaluation in self._workers.wait(timeout):
+            trial = self._flying.pop(evaluation.key)
+            self._optimizer.add_time("evaluate", evaluation.seconds)
+            if evaluation.lost and self._lost == "retry" and trial.attempts < _ATTEMPTS:
+                self._begin_again(trial.id)
+            else:
+                done += self._land(trial.id, self._reading(evaluation))
+        return done
 
-def _reached(optimizer: Optimizer, target: float) -> bool:
-    """Whether a feasible point is as good as the target."""
-    best, value = optimizer.best, optimizer.estimate
-    return best is not None and value is not None and bool(best.feasible) and value <= target
+    def _begin_again(self, number: int) -> None:
+        if self._optimizer.trouble is not None:
+            return  # nothing begins of which the store does not know
+        try:
+            self._submit(self._optimizer.run.begin_again(number))
+        except StoreError as error:
+            self._optimizer.give_up_store(error)
 
+    def _submit(self, trial: Trial) -> None:
+        self._flying[trial.id] = trial
+        # Decoded anew, for an objective may work in place, and the trial's own point is read-only.
+        is_here = isinstance(self._workers, Here)
+        self._workers.submit(trial.id, trial.unit if is_here else self._optimizer.space.decode(trial.unit))
 
-def _stale(optimizer: Optimizer) -> int:
-    """Return how many evaluations have been made since the best one."""
-    first = 0 if optimizer.best is None else optimizer.best.id + 1
-    return sum(trial.state != "pending" for trial in optimizer.trials[first:])
+    def _reading(self, evaluation: Evaluation) -> Reading:
+        count = self._optimizer.n_constraints
+        if evaluation.error is not None:
+            return Reading.failed(evaluation.error, count)
+        try:
+            return read_outcome(evaluation.value, n_constraints=count)
+        except TellError as error:  # not a number
+            return Reading.failed(describe_error(error), count)
+
+    def _land(self, number: int, reading: Reading) -> list[Trial]:
+        """Take an outcome, and return the trials that are told now: none if it is not its turn."""
+        ledger, held = self._optimizer.run.ledger, Held(reading, time.time())
+        if self._in_order and number != next(iter(ledger.pending)):
+            self._note(self._optimizer.run.hold, number, held)
+            return []
+        return [self._note(self._optimizer.run.tell, number, held), *self._release()]
+
+    def _release(self) -> list[Trial]:
+        """Tell the outcomes that were held, as far as it is their turn."""
+        ledger, done = self._optimizer.run.ledger, list[Trial]()
+        while ledger.held:
+            number = next(iter(ledger.pending)) if self._in_order else min(ledger.held)
+            if number not in ledger.held:
+                break
+            done.append(self._note(self._optimizer.run.tell, number, ledger.held[number]))
+        return done
+
+    def _note(self, step: Callable[[int, Held], T], number: int, held: Held) -> T:
+        """Take a step with an outcome; if it cannot be saved any more the run ends, but knows it all the same."""
+        try:
+            return step(number, held)
+        except StoreError as error:
+            self._optimizer.give_up_store(error)
+            return step(number, held)

@@ -44,6 +44,10 @@ class EvaluationError(BoidsError):
     """An evaluation in another process raised, ended the process, or took too long."""
 
 
+class WorkersGone(BoidsError):
+    """There is nobody left who could evaluate: an executor is broken or shut down, a scheduler cannot be reached."""
+
+
 class CommandError(BoidsError, ValueError):
     """An external program's command, one of its options, or a point that is to be handed to it is not valid."""
 

@@ -31,7 +31,8 @@ class TrialRow:
     state
         "pending", "done" or "failed".
     value, constraints, noise_variance, error
-        The outcome; None as long as there is none, and where there is nothing to say.
+        The outcome; None as long as there is none, and where there is nothing to say. A pending trial has an outcome
+        if that has arrived but is still to be told, after those of other trials.
     started, ended
         Seconds since the epoch.
     attempts
@@ -66,8 +67,9 @@ class Snapshot:
     ----------
     state
         The state of the method, packed; see `boids.packing`.
-    asked, told, failed
-        How many trials there are, how many of them have an outcome, and how many of these failed.
+    asked, told, failed, added
+        How many trials there are, how many of them have been told, how many of these failed, and how many were added
+        with their outcomes rather than evaluated.
     best
         The value of the best trial, None before the first success.
     feasible
@@ -82,6 +84,7 @@ class Snapshot:
     asked: int
     told: int
     failed: int
+    added: int
     best: float | None
     feasible: bool | None
     exhausted: bool

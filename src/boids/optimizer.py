@@ -1,12 +1,5 @@
 """The ask/tell shell: the one mutable object, which owns a method's state, the trials and the randomness.
 
-======  ==========================================================================
-symbol  meaning
-======  ==========================================================================
-D       number of encoded coordinates of the space
-u       point of the signed cube [-1, 1]^D, ``unit`` in a `Proposal` or a `Trial`
-======  ==========================================================================
-
 Every call of the method gets a generator of its own, made from the seed and the trial's number. The stream of
 numbers therefore does not depend on the order in which values come back, and needs no saving.
 """
@@ -15,23 +8,22 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, final, overload
 
-from boids import plain, run_file
+from boids import plain, recording, run_file
 from boids.algorithms import Algorithm, find
-from boids.errors import BudgetExhausted, SpaceExhausted, StoreError
-from boids.ledger import Ledger
+from boids.earlier import earlier_trials
+from boids.errors import BoidsError, BudgetExhausted, StoreError
 from boids.recommendation import Recommendation, Recommender
-from boids.records import Outcome, Proposal, Trial
-from boids.run_file import RunFile, SavedRun
-from boids.setup import ASK, INIT, TELL, Setup
+from boids.recording import Kept
+from boids.records import Trial
+from boids.run import Run
+from boids.setup import Setup
 from boids.space import Space
 from boids.space.linear import LinearConstraints
+from boids.trial_rows import Held
 from boids.values import Reading, describe_error, positive_int, read_outcome
-
-#: The phases that every run reports, whether or not its method has them.
-PHASES = ("fit", "select", "optimise", "evaluate", "other")
 
 
 @final
@@ -60,6 +52,12 @@ class Optimizer:
         text such as "x1 <= x2" or "sum(w) == 1", or a list of these.
     penalty
         If given, the black-box constraints are not modelled: the method minimises value + penalty · Σ max(0, c).
+    x0
+        A point, or a list of points, to evaluate first, such as the present design.
+    store
+        A file to keep the run in while it goes, see `boids.Store`; `Optimizer.resume` goes on with it.
+    run_id
+        What the run is called in the store; None makes a name.
 
     Examples
     --------
@@ -82,17 +80,34 @@ class Optimizer:
         n_constraints: int = 0,
         linear_constraints: Any = (),
         penalty: float | None = None,
+        x0: Any = None,
+        store: str | os.PathLike[str] | None = None,
+        run_id: str | None = None,
     ) -> None:
-        self._setup = Setup.of(space, budget, method, seed, noisy, n_constraints, linear_constraints, penalty)
-        self._ledger = Ledger(self.space, self._setup.domain)
-        self._exhausted = False
+        setup = Setup.of(space, budget, method, seed, noisy, n_constraints, linear_constraints, penalty, x0)
+        self._take(Run.fresh(setup), {})
+        if store is not None:
+            self.keep(store, run_id=run_id)
+
+    @classmethod
+    def of(cls, setup: Setup) -> Optimizer:
+        """Return the optimizer of a run whose arguments have been checked."""
+        return cls._around(Run.fresh(setup), {})
+
+    @classmethod
+    def _around(cls, run: Run, meta: dict[str, Any]) -> Optimizer:
+        optimizer = cls.__new__(cls)
+        optimizer._take(run, meta)
+        return optimizer
+
+    def _take(self, run: Run, meta: dict[str, Any]) -> None:
+        """Become the shell of a run."""
+        self._run = run
+        self._meta = meta
+        self.kept: Kept | None = None  # the run in its store
+        self.trouble: BoidsError | None = None  # what has ended the run before its time
         self._recommender = Recommender()
         self._recommendation: Recommendation | None = None
-        self._times = dict.fromkeys(PHASES, 0.0)
-        self._meta: dict[str, Any] = {}
-        begun = time.perf_counter()
-        self._state = self.algorithm.init(self._setup.seen_domain, self.budget, self._setup.rng(INIT, 0))
-        self.add_time("other", time.perf_counter() - begun)
 
     def __repr__(self) -> str:
         best = "none yet" if self.best is None else f"{self.best.value:g}"
@@ -103,12 +118,12 @@ class Optimizer:
     @property
     def space(self) -> Space:
         """The search space."""
-        return self._setup.space
+        return self._run.setup.space
 
     @property
     def budget(self) -> int:
         """Number of evaluations of the whole run."""
-        return self._setup.budget
+        return self._run.setup.budget
 
     @property
     def method(self) -> str:
@@ -118,32 +133,32 @@ class Optimizer:
     @property
     def algorithm(self) -> Algorithm[Any]:
         """The method with its settings."""
-        return self._setup.algorithm
+        return self._run.setup.algorithm
 
     @property
     def seed(self) -> int:
         """The seed in use, also if none was given."""
-        return self._setup.seed
+        return self._run.setup.seed
 
     @property
     def noisy(self) -> bool:
         """Whether two evaluations of one point may differ."""
-        return self._setup.noisy
+        return self._run.setup.noisy
 
     @property
     def n_constraints(self) -> int:
         """Number of black-box constraints."""
-        return self._setup.n_constraints
+        return self._run.setup.n_constraints
 
     @property
     def linear_constraints(self) -> LinearConstraints | None:
         """The linear constraints on the parameters, None without any."""
-        return self._setup.linear
+        return self._run.setup.linear
 
     @property
     def penalty(self) -> float | None:
         """The weight of the constraints' violations if they are not modelled."""
-        return self._setup.penalty
+        return self._run.setup.penalty
 
     @property
     def best(self) -> Trial | None:
@@ -152,67 +167,65 @@ class Optimizer:
         That is the feasible one with the lowest value, the oldest among equals; while there is none, the least
         infeasible one. If the objective is noisy, the lowest posterior mean takes the place of the lowest value.
         """
-        return self._recommended().trial if self.noisy and self._ledger.best is not None else self._ledger.best
+        return self._recommended().trial if self.noisy and self._run.ledger.best is not None else self._run.ledger.best
 
     @property
     def estimate(self) -> float | None:
         """The value of `best`: as observed, or if the objective is noisy its posterior mean."""
-        if self._ledger.best is None:
+        if self._run.ledger.best is None:
             return None
-        return self._recommended().mean if self.noisy else self._ledger.best.value
+        return self._recommended().mean if self.noisy else self._run.ledger.best.value
 
     @property
     def trials(self) -> tuple[Trial, ...]:
         """All trials asked for, in order of their number, the pending ones included."""
-        return tuple(self._ledger.trials)
+        return tuple(self._run.ledger.trials)
 
     @property
     def pending(self) -> tuple[Trial, ...]:
         """The trials that have not been told, oldest first."""
-        return tuple(self._ledger.trials[number] for number in self._ledger.pending)
+        return tuple(self._run.ledger.trial(number) for number in self._run.ledger.pending)
 
     @property
     def n_asked(self) -> int:
         """Number of trials handed out."""
-        return len(self._ledger.trials)
+        return self._run.n_asked
 
     @property
     def n_told(self) -> int:
         """Number of trials told, the failed ones included."""
-        return self.n_asked - len(self._ledger.pending)
+        return self._run.ledger.n_told - self._run.ledger.n_added
 
     @property
     def n_failed(self) -> int:
         """Number of trials that failed."""
-        return self._ledger.n_failed
+        return self._run.ledger.n_failed - self._run.ledger.n_added_failed
 
     @property
     def remaining(self) -> int:
-        """Number of trials that may still be asked for; a space of few points may end before the budget."""
-        if self._exhausted:
-            return 0
-        return int(min(self.budget, self._setup.placement.points)) - self.n_asked
+        """Number of trials that may still be asked for; few, if the space has few points."""
+        return self._run.remaining
 
     @property
     def ready(self) -> int:
         """How many trials can be asked for at once without any of them missing the outcome of another."""
-        return min(self.remaining, max(1, self.algorithm.ready(self._state)))
+        return min(self.remaining, max(1, self.algorithm.ready(self._run.state)))
 
     @property
     def times(self) -> dict[str, float]:
         """Seconds spent in each phase so far."""
-        return dict(self._times)
+        return dict(self._run.times)
 
     @property
     def meta(self) -> dict[str, Any]:
-        """What the caller of `save` wanted kept with the run, such as where the objective is; JSON-able."""
+        """What the caller of `save` or `keep` wanted kept with the run; JSON-able."""
         return dict(self._meta)
 
     @property
     def diagnostics(self) -> dict[str, Any]:
         """What there is to know about the run, JSON-able: the method's own facts, and those of every run."""
         return {
-            **plain.jsonable(self.algorithm.diagnostics(self._state), "diagnostics"),
+            **plain.jsonable(self.algorithm.diagnostics(self._run.state), "diagnostics"),
             "method": self.method,
             "seed": self.seed,
             "dim": self.space.dim,
@@ -240,33 +253,9 @@ class Optimizer:
         if self.n_asked >= self.budget:
             raise BudgetExhausted(
                 f"All {self.budget} evaluations of the budget have been handed out, "
-                f"{len(self._ledger.pending)} of them are not told yet; a larger budget needs a new Optimizer."
+                f"{len(self._run.ledger.pending)} of them are not told yet; a larger budget needs a new Optimizer."
             )
-        begun = time.perf_counter()
-        state, history, made = self._state, self._setup.seen(self._ledger.history()), list[Proposal]()
-        for number in range(self.n_asked, self.n_asked + min(count, self.remaining)):
-            pending = (*self._ledger.pending.values(), *made)
-            proposed, proposal = self.algorithm.ask(state, history, pending, self._setup.rng(ASK, number))
-            placed = self._setup.place(proposal, number, made, self._ledger.tried)
-            if placed is None:
-                self._exhausted = True
-                break
-            made.append(placed)
-            state = proposed
-        if not made:
-            raise SpaceExhausted(
-                f"No point is left beside the {self.n_asked} that have been handed out, as far as could be found, and "
-                "without noise none is worth a second evaluation; the run ends before its budget."
-            )
-
-        trials = self._ledger.open(made, time.time())
-        self._state = state
-        rest = time.perf_counter() - begun
-        for proposal in made:
-            for phase, seconds in proposal.times.items():
-                self.add_time(phase, seconds)
-                rest -= seconds
-        self.add_time("other", max(0.0, rest))
+        trials = self._run.ask(count)
         return trials[0] if n is None else trials
 
     def tell(
@@ -293,31 +282,37 @@ class Optimizer:
         noise_variance
             The variance of the value, if it is known.
         error
-            Why the evaluation failed; if given, the trial is a failure whatever the value.
+            Why the evaluation failed, whatever the value.
 
         Raises
         ------
         TellError
             If the value is not a number, or the trial is not waiting for one. Nothing has changed then.
         """
-        begun = time.perf_counter()
-        asked = self._ledger.find(trial)
+        number = self._run.ledger.find(trial)
         if error is None:
             reading = read_outcome(value, constraints, noise_variance, n_constraints=self.n_constraints)
         else:
             reading = Reading.failed(describe_error(error), self.n_constraints)
-        history, proposal = self._setup.seen(self._ledger.preview(asked, reading)), self._ledger.pending[asked.id]
-        outcome = Outcome(float(history.values[-1]))
-        state = self.algorithm.tell(self._state, history, proposal, outcome, self._setup.rng(TELL, asked.id))
+        return self._run.tell(number, Held(reading, time.time()))
 
-        done = self._ledger.close(asked, reading, time.time())
-        self._state = state
-        self.add_time("other", time.perf_counter() - begun)
-        return done
+    def add_trials(self, trials: Any) -> tuple[Trial, ...]:
+        """Learn from evaluations that were made before or elsewhere, and return them as trials of this run.
+
+        They do not count in the budget, and may be `best`.
+
+        Parameters
+        ----------
+        trials
+            A list of finished trials, or of pairs (point, outcome) where an outcome is whatever an objective may
+            return; or something with trials, such as a `Result`. Points must lie in the space.
+        """
+        given = earlier_trials(self.space, trials, self.n_constraints)
+        return tuple(self._run.add(each) for each in given)
 
     def add_time(self, phase: str, seconds: float) -> None:
         """Book seconds on a phase; "evaluate" is booked by whoever calls the objective."""
-        self._times[phase] = self._times.get(phase, 0.0) + float(seconds)
+        self._run.add_time(phase, seconds)
 
     # --- save and load ------------------------------------------------------------------------------------
 
@@ -331,49 +326,73 @@ class Optimizer:
         """
         if meta is not None:
             self._meta = plain.jsonable(dict(meta), "meta")
-        run = SavedRun(
-            space=self.space.to_manifest(),
-            linear=None if self.linear_constraints is None else self.linear_constraints.to_manifest(),
-            budget=self.budget,
-            seed=self.seed,
-            method=self.algorithm.name,
-            noisy=self.noisy,
-            n_constraints=self.n_constraints,
-            penalty=self.penalty,
-            exhausted=self._exhausted,
-            times=self._times,
-            ledger=self._ledger.save(),
-        )
-        run_file.write(path, RunFile(run, self.algorithm, self._state, self._meta))
+        run_file.write(path, self._run, self._meta)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, method: Algorithm[Any] | None = None) -> Optimizer:
         """Return the optimizer that was saved; `method` is needed only for one that is not boids' own."""
-        file = run_file.read(path, None if method is None else find(method))
-        run = file.run
-        with run_file.explained(path):
-            space = Space.from_manifest(run.space)
-            optimizer = cls(
-                space,
-                budget=run.budget,
-                method=file.algorithm,
-                seed=run.seed,
-                noisy=run.noisy,
-                n_constraints=run.n_constraints,
-                linear_constraints=() if run.linear is None else LinearConstraints.from_manifest(space, run.linear),
-                penalty=run.penalty,
-            )
-            optimizer._state = file.state
-            optimizer._exhausted = run.exhausted
-            optimizer._times = dict(run.times)
-            optimizer._meta = file.meta
-            optimizer._ledger = Ledger.restore(space, run.ledger, optimizer._setup.domain)
-            if optimizer.n_asked > optimizer.budget:
-                raise StoreError("it has more trials than its budget")
+        run, meta = run_file.read(path, None if method is None else find(method))
+        return cls._around(run, meta)
+
+    # --- runs in a store ----------------------------------------------------------------------------------
+
+    def keep(
+        self,
+        store: str | os.PathLike[str],
+        *,
+        run_id: str | None = None,
+        problem: str = "",
+        meta: Mapping[str, Any] | None = None,
+        memory: Callable[[], Any] | None = None,
+    ) -> str:
+        """Keep the run in a store from now on, before and after every evaluation, and return what it is called there.
+
+        `problem` says what is minimised, for people, and `memory` what the objective remembers; see also `save`.
+        """
+        if self.kept is not None:
+            raise StoreError(f"The run is kept already, as {self.kept.id!r}.")
+        if meta is not None:
+            self._meta = plain.jsonable(dict(meta), "meta")
+        self.kept = Kept.new(store, self._run, run_id=run_id, problem=problem, meta=self._meta, memory=memory)
+        return self.kept.id
+
+    @classmethod
+    def resume(cls, store: str | os.PathLike[str], run_id: str, *, method: Algorithm[Any] | None = None) -> Optimizer:
+        """Return a run that is kept in a store, to go on with it; trials that were under way are `pending`."""
+        run, meta, kept = Kept.found(store, run_id, None if method is None else find(method))
+        optimizer = cls._around(run, meta)
+        optimizer.kept = kept
         return optimizer
+
+    @classmethod
+    def stored(cls, store: str | os.PathLike[str], run_id: str) -> tuple[Optimizer, str]:
+        """Return a copy of a run that is kept in a store, which changes nothing there, and how that run stands."""
+        run, meta, status = recording.copied(store, run_id)
+        return cls._around(run, meta), status
+
+    @property
+    def run(self) -> Run:
+        """The run itself, for whoever drives it."""
+        return self._run
+
+    def close(self, status: str | None = None) -> None:
+        """Keep the run no longer up to date, so that others can take it up; `status` says in a word why it ended."""
+        if self.kept is None:
+            return
+        kept, self.kept = self.kept, None
+        # With noise, the best value that was measured, which the store has now, is too good to be true.
+        kept.end(status, self.estimate, None if self.best is None else self.best.feasible)
+
+    def give_up_store(self, error: StoreError) -> None:
+        """Go on without a store that cannot be written to."""
+        self.trouble = error
+        if self.kept is not None:
+            self.kept.let_go()
+            self.kept = None
 
     def _recommended(self) -> Recommendation:
         """Return the noisy run's best trial by posterior mean, worked out once per outcome."""
-        if self._recommendation is None or self._recommendation.told != self.n_told:
-            self._recommendation = self._recommender.recommend(self._ledger.trials, self.n_told)
+        ledger = self._run.ledger
+        if self._recommendation is None or self._recommendation.told != ledger.n_told:
+            self._recommendation = self._recommender.recommend(ledger.trials, ledger.n_told)
         return self._recommendation

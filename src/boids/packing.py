@@ -4,8 +4,8 @@
 bytes    hold
 =======  =========================================================================
 8        length of the header, an unsigned little-endian integer
-…        the header: UTF-8 JSON with the content and, for each array, dtype and shape
-…        the arrays one after the other, little-endian, in C order
+…        the header: UTF-8 JSON with the content and, for each array, dtype, shape and order
+…        the arrays one after the other, little-endian
 =======  =========================================================================
 
 Checksums and versions are the business of whoever keeps the bytes.
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,19 +24,22 @@ import numpy as np
 from boids.errors import StoreError
 from boids.plain import AnyArray
 
-#: The types of numbers that boids keeps; whatever else a file asks for is damage.
-_TYPES = ("<f8", "<f4", "<i8", "<i4", "<u8", "|b1", "|u1")
+#: The types of arrays that plain data may have; whatever else a file asks for is damage, above all objects.
+_TYPE = re.compile(r"[<|][biufcSU]\d{1,6}")
 
 
 def pack(content: Any, arrays: Sequence[AnyArray] = ()) -> bytes:
     """Return content that is JSON-able, and the arrays to which it refers, as bytes."""
-    plain = [np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(array.shape) for array in arrays]
+    # The order in memory is kept, for NumPy may sum the two in different ways.
+    plain = [array.astype(array.dtype.newbyteorder("<"), copy=False) for array in arrays]
+    orders = ["F" if array.flags.fnc else "C" for array in plain]
     for array in plain:
-        if array.dtype.str not in _TYPES:
-            raise StoreError(f"An array of type {array.dtype} cannot be kept; use one of {', '.join(_TYPES)}.")
-    shapes = [[array.dtype.str, list(array.shape)] for array in plain]
-    header = json.dumps({"content": content, "arrays": shapes}, allow_nan=True).encode()
-    return b"".join([len(header).to_bytes(8, "little"), header, *(array.tobytes() for array in plain)])
+        if not _TYPE.fullmatch(array.dtype.str):
+            raise StoreError(f"An array of type {array.dtype} cannot be kept; use numbers.")
+    shapes = [[array.dtype.str, list(array.shape), order] for array, order in zip(plain, orders, strict=True)]
+    header = json.dumps({"content": content, "arrays": shapes}).encode()
+    parts = [array.tobytes("A") for array in plain]
+    return b"".join([len(header).to_bytes(8, "little"), header, *parts])
 
 
 def unpack(data: bytes) -> tuple[Any, list[AnyArray]]:
@@ -45,14 +49,14 @@ def unpack(data: bytes) -> tuple[Any, list[AnyArray]]:
         header = json.loads(data[8 : 8 + size])
         content, shapes, begin = header["content"], header["arrays"], 8 + size
         arrays: list[AnyArray] = []
-        for name, shape in shapes:
-            if name not in _TYPES or any(type(length) is not int or length < 0 for length in shape):
+        for name, shape, order in shapes:
+            if not _TYPE.fullmatch(name) or any(type(length) is not int or length < 0 for length in shape):
                 raise ValueError
             kind, count = np.dtype(name), math.prod(shape)
             end = begin + count * kind.itemsize
             if end > len(data):
                 raise ValueError
-            arrays.append(np.frombuffer(data, kind, count, begin).reshape(shape).copy())
+            arrays.append(np.frombuffer(data, kind, count, begin).reshape(shape, order=order).copy("A"))
             begin = end
         if begin != len(data):
             raise ValueError

@@ -28,8 +28,9 @@ from rich.table import Table
 from rich.text import Text
 
 from boids.durations import clock_time, short_time
-from boids.optimizer import PHASES, Optimizer
+from boids.optimizer import Optimizer
 from boids.records import Trial
+from boids.run import PHASES
 
 #: Times are measured over so many evaluations: the cost of a model-based proposal changes during a run.
 _WINDOW = 20

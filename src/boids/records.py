@@ -225,6 +225,9 @@ class Trial:
         Seconds since the epoch.
     info
         The method's diagnostics for this proposal.
+    attempts
+        How often its evaluation was begun: more than once if a worker was lost or the run was interrupted; 0 if the
+        trial was added with its outcome.
     """
 
     id: int
@@ -238,6 +241,17 @@ class Trial:
     started: float | None = None
     ended: float | None = None
     info: Mapping[str, Any] = field(default_factory=dict)
+    attempts: int = 1
+
+    def __eq__(self, other: object) -> bool:
+        """Whether this is the same trial with the same outcome; objects are made anew whenever they are needed."""
+        if not isinstance(other, Trial):
+            return NotImplemented
+        mine, others = ([getattr(each, name) for name in _COMPARED] for each in (self, other))
+        return mine == others and np.array_equal(self.unit, other.unit)
+
+    def __hash__(self) -> int:
+        return hash((self.id, self.state, self.value))
 
     @property
     def x(self) -> Any:
@@ -260,3 +274,6 @@ class Trial:
         if self.state != "done":
             return float("nan")
         return sum(max(0.0, each) for each in self.constraints or ())
+
+
+_COMPARED = ("id", "state", "value", "constraints", "noise_variance", "error", "started", "ended", "attempts")

@@ -9,10 +9,10 @@ from typing import Any, final
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from boids.drive import StopReason
 from boids.optimizer import Optimizer
 from boids.records import FloatArray, Trial
 from boids.space import Space
+from boids.stopping import StopReason
 
 #: Characters of a message at the most; an error may be as long as a log file.
 _LONGEST = 500
@@ -34,7 +34,8 @@ class Result(OptimizeResult):
     success
         Whether a feasible point was found; without constraints, whether at least one evaluation succeeded.
     status
-        Why the run ended, in a word: "budget", "space", "target", "timeout", "stagnation", "callback" or "interrupted".
+        Why the run ended, in a word: "budget", "space", "target", "timeout", "stagnation", "callback", "interrupted",
+        "workers" or "store"; "running" if it has not.
     message
         The same in full.
     trials
@@ -97,6 +98,14 @@ class Result(OptimizeResult):
         )
         return result
 
+    @classmethod
+    def load(cls, store: str | os.PathLike[str], run_id: str) -> Result:
+        """Return what a run in a store has found so far, also while it is carried out."""
+        optimizer, status = Optimizer.stored(store, run_id)
+        optimizer.run.release()
+        known = {reason.value: reason for reason in StopReason}
+        return cls.of(optimizer, known.get(status, StopReason.RUNNING))
+
     def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
         """Draw the run, and return the Matplotlib figure: convergence, subspaces, lines, importance, times.
 
@@ -116,13 +125,13 @@ class Result(OptimizeResult):
 def _message(optimizer: Optimizer, reason: StopReason) -> str:
     """Say why the run ended and how it went."""
     told, failed, best = optimizer.n_told, optimizer.n_failed, optimizer.best
+    sentences = [reason.sentence, *([] if optimizer.trouble is None else [str(optimizer.trouble)])]
     if best is None:
         if not told:
-            return f"{reason.sentence} No evaluation was finished."
-        first = next(trial.error for trial in optimizer.trials if trial.failed)
-        words = f"{reason.sentence} All {told} evaluations failed; the first error was: {first}"
+            return " ".join([*sentences, "No evaluation was finished."])
+        first = next(trial.error for trial in optimizer.trials if trial.failed and trial.attempts)
+        words = " ".join([*sentences, f"All {told} evaluations failed; the first error was: {first}"])
         return words if len(words) <= _LONGEST else words[: _LONGEST - 1] + "…"
-    sentences = [reason.sentence]
     if failed:
         sentences.append(f"{failed} of {told} evaluations failed.")
     if not best.feasible:
@@ -139,10 +148,14 @@ def _message(optimizer: Optimizer, reason: StopReason) -> str:
 
 
 def _best_so_far(trials: tuple[Trial, ...]) -> FloatArray:
-    """Return the running minimum over the finished trials, in the order in which they were asked for."""
-    values = [trial.value if trial.feasible else None for trial in trials if trial.state != "pending"]
-    best: FloatArray = np.fmin.accumulate(np.array([np.nan if v is None else v for v in values], dtype=float))
-    return best
+    """Return the running minimum after each evaluation, in the order in which they were asked for.
+
+    Trials that were added with their outcomes take part in it, but are no evaluations.
+    """
+    finished = [trial for trial in trials if trial.state != "pending"]
+    values = [trial.value if trial.feasible and trial.value is not None else np.nan for trial in finished]
+    best: FloatArray = np.fmin.accumulate(np.array(values, dtype=float))
+    return best[[trial.attempts > 0 for trial in finished]]
 
 
 def _copied(params: Any) -> Any:

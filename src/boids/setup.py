@@ -13,6 +13,7 @@ import numpy as np
 
 from boids.algorithms import Algorithm, find
 from boids.blocks import merit
+from boids.earlier import starting_points
 from boids.errors import MethodError, shown
 from boids.ledger import protected
 from boids.placement import Placement
@@ -29,7 +30,7 @@ MOST_CONSTRAINTS = 10_000
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Setup:
     """The arguments of a run, checked; see `boids.Optimizer` for what they mean."""
 
@@ -41,6 +42,7 @@ class Setup:
     n_constraints: int
     linear: LinearConstraints | None
     penalty: float | None
+    x0: FloatArray  # points of the cube that are evaluated before the method's own (k, D)
 
     @classmethod
     def of(
@@ -53,10 +55,12 @@ class Setup:
         n_constraints: Any,
         linear_constraints: Any,
         penalty: Any,
+        x0: Any,
     ) -> Setup:
         """Check what a user has given."""
         known = Space.of(space)
         count = _count(n_constraints)
+        linear = LinearConstraints.of(known, linear_constraints)
         return cls(
             space=known,
             budget=positive_int(budget, "budget"),
@@ -64,9 +68,27 @@ class Setup:
             seed=_seed(seed),
             noisy=_flag(noisy),
             n_constraints=count,
-            linear=LinearConstraints.of(known, linear_constraints),
+            linear=linear,
             penalty=_penalty(penalty, count),
+            x0=_within(starting_points(known, linear, x0), budget),
         )
+
+    def difference(self, other: Setup, ignored: Sequence[str] = ()) -> str | None:
+        """Return in what another run is different, in a word; None if it is the same."""
+        words = {
+            "space": "space",
+            "budget": "budget",
+            "algorithm": "method",
+            "seed": "seed",
+            "noisy": "noisy",
+            "n_constraints": "number of constraints",
+            "linear": "set of linear constraints",
+            "penalty": "penalty",
+        }
+        for name, word in words.items():
+            if name not in ignored and getattr(self, name) != getattr(other, name):
+                return word
+        return None if np.array_equal(self.x0, other.x0) else "x0"
 
     @cached_property
     def placement(self) -> Placement:
@@ -152,6 +174,12 @@ def _count(n_constraints: Any) -> int:
     if not is_integer(n_constraints) or not 0 <= n_constraints <= MOST_CONSTRAINTS:
         raise ValueError(f"n_constraints must be an integer from 0 to {MOST_CONSTRAINTS}, got {shown(n_constraints)}.")
     return int(n_constraints)
+
+
+def _within(x0: FloatArray, budget: int) -> FloatArray:
+    if len(x0) > budget:
+        raise ValueError(f"x0 has {len(x0)} points, but the budget is only {budget}; make it larger, or give fewer.")
+    return x0
 
 
 def _flag(noisy: Any) -> bool:

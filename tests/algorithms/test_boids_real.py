@@ -8,8 +8,8 @@ from test_boids import SMALL
 
 from boids import Bool, Categorical, Float, Int, Optimizer, Space, minimize
 from boids.algorithms import Boids, boids_models
-from boids.algorithms.boids import _newness
 from boids.algorithms.boids_lines import best_allowed, optimise_on_line
+from boids.algorithms.boids_pending import UnderWay
 from boids.blocks.embedding import Embedding
 from boids.blocks.line import Lines
 from boids.blocks.nsga2 import NSGA2, Front
@@ -53,6 +53,7 @@ class RealRun:
             options.get("noisy", False),
             options.get("n_constraints", 0),
             options.get("linear_constraints", ()),
+            None,
             None,
         )
         self.algorithm, self.domain = algorithm, self.setup.domain
@@ -171,8 +172,9 @@ def test_models_know_where_evaluations_are_under_way(monkeypatch):
     assert seen == []
     waiting = [run.ask()]
     waiting.append(run.ask(pending=waiting))
-    before_a_restart = replace(waiting[0], memo={**waiting[0].memo, "epoch": 7})
-    run.ask(pending=[*waiting, before_a_restart])
+    elsewhere = replace(waiting[0], unit=run.setup.placement.sample(1, np.random.default_rng(0))[0])
+    before_a_restart = replace(elsewhere, memo={**waiting[0].memo, "epoch": 7})
+    run.ask(pending=[*waiting, before_a_restart, replace(elsewhere, memo={})])
     assert [len(points) for points in seen] == [1, 2]
     np.testing.assert_array_equal(seen[1], run.state.embedding.average(np.array([p.unit for p in waiting])))
 
@@ -186,12 +188,13 @@ def test_snapped_points_are_new_to_the_search_unless_they_were_evaluated():
         space=Domain(2, snapping=snap),
         tried=lambda u: any(np.array_equal(u, other) for other in tried),
     )
-    is_new = _newness(history, Embedding.identity(2))
+    nothing = UnderWay(np.empty((0, 2)), np.empty((0, 2)), ())
+    is_new = nothing.newness(history, Embedding.identity(2))
     assert not is_new(np.array([0.1, 0.1]))
     assert not is_new(np.array([0.4, 0.3]))  # snaps to the same place
     assert is_new(np.array([-0.9, 0.1]))
     noisy = replace(history, space=Domain(2, snapping=snap, noisy=True))
-    assert _newness(noisy, Embedding.identity(2))(np.array([0.1, 0.1]))
+    assert nothing.newness(noisy, Embedding.identity(2))(np.array([0.1, 0.1]))
 
 
 def test_of_the_front_the_best_new_point_is_proposed(monkeypatch):
@@ -214,7 +217,7 @@ def test_of_the_front_the_best_new_point_is_proposed(monkeypatch):
 
 
 def test_the_design_satisfies_linear_constraints_before_anyone_moves_it():
-    setup = Setup.of(BOX, 50, HASTY, 0, False, 0, "x[0] + x[1] <= -0.3", None)
+    setup = Setup.of(BOX, 50, HASTY, 0, False, 0, "x[0] + x[1] <= -0.3", None, None)
     for seed in range(10):
         state = HASTY.init(setup.domain, 50, np.random.default_rng(seed))
         violation = setup.domain.violating(state.embedding.lift(state.queue))

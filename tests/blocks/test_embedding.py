@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -159,3 +161,100 @@ def test_signs_are_fair_and_independent_of_bins():
     rng = np.random.default_rng(3)
     total = sum(Embedding.random(100, 7, rng).signs.sum() for _ in range(200))
     assert abs(total) < 4.9 * np.sqrt(20_000)
+
+
+# --- with a centre of its own --------------------------------------------------------------------------------------
+
+
+@st.composite
+def centred(draw):
+    """An embedding through a point that may lie on the boundary, and a generator."""
+    input_dim, dim = draw(dims)
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    centre = rng.uniform(-1.0, 1.0, input_dim)
+    on_boundary = rng.random(input_dim) < draw(st.sampled_from([0.0, 0.3, 1.0]))
+    centre[on_boundary] = rng.choice([-1.0, 1.0], on_boundary.sum())
+    return replace(Embedding.random(input_dim, dim, rng), centre=centre), rng
+
+
+@given(centred(), st.sampled_from([np.float64, np.float32]))
+def test_a_centred_map_goes_through_the_centre_and_fills_the_range_of_every_coordinate(pair, dtype):
+    embedding, rng = pair
+    dim, centre = embedding.dim, embedding.centre
+    np.testing.assert_array_equal(embedding.lift(np.zeros(dim)), centre)
+    np.testing.assert_array_equal(embedding.project(centre), np.zeros(dim))
+    np.testing.assert_array_equal(embedding.average(centre), np.zeros(dim))
+    for end in (-1.0, 1.0):
+        np.testing.assert_allclose(embedding.lift(np.full(dim, end)), end * embedding.signs, rtol=1e-15)
+    z = rng.uniform(-1, 1, (4, dim)).astype(dtype)
+    u = embedding.lift(z)
+    assert u.dtype == dtype
+    assert np.abs(u).max() <= 1.0
+    v = embedding.signs * z[:, embedding.bins]
+    expected = np.where(v < 0, centre + v * (1 + centre), centre + v * (1 - centre))
+    np.testing.assert_allclose(u, expected, atol=1e-15 if dtype is np.float64 else 1e-6)
+
+
+@given(dims, st.integers(0, 2**32))
+def test_the_middle_of_the_box_as_a_centre_changes_nothing(pair, seed):
+    rng = np.random.default_rng(seed)
+    plain = Embedding.random(*pair, rng)
+    centred = replace(plain, centre=np.zeros(pair[0]))
+    z, u = rng.uniform(-1, 1, (3, pair[1])), rng.uniform(-1, 1, (3, pair[0]))
+    np.testing.assert_array_equal(centred.lift(z), plain.lift(z))
+    np.testing.assert_array_equal(centred.project(plain.lift(z)), z)
+    np.testing.assert_allclose(centred.average(u), plain.average(u), atol=1e-15)
+
+
+@given(centred(), st.integers(1, 5))
+def test_split_law_with_a_centre(pair, new_bins):
+    """Bit for bit as well, for every coordinate is mapped by itself; points are found again up to rounding."""
+    old, rng = pair
+    z = rng.uniform(-1, 1, (3, old.dim))
+    u = old.lift(z)
+    while True:
+        np.testing.assert_array_equal(old.lift(z), u)
+        found = old.project(u)
+        np.testing.assert_allclose(old.lift(found), u, atol=1e-13)
+        np.testing.assert_allclose(old.lift(old.average(u)), u, atol=1e-13)
+        assert np.all(old.holds(u))
+        low, high = old.bounds
+        assert np.all((found >= low) & (found <= high))
+        if not old.splittable:
+            break
+        old, parent = old.split(rng.random(old.dim), new_bins, rng)
+        z = z[:, parent]
+    # In the end it is the input space, which has every point.
+    anything = rng.uniform(-1, 1, (5, old.input_dim))
+    np.testing.assert_allclose(old.lift(old.project(anything)), anything, atol=1e-13)
+    assert np.all(old.holds(anything))
+
+
+@given(centred())
+def test_with_a_centre_the_average_is_the_nearest_image_still(pair):
+    """No point of a fine grid comes nearer, bin by bin."""
+    embedding, rng = pair
+    units = rng.uniform(-1, 1, embedding.input_dim)
+    grid = np.linspace(-1, 1, 401)
+    on_grid = embedding.lift(np.repeat(grid[:, None], embedding.dim, axis=1))
+    nearest = embedding.lift(embedding.average(units))
+    for k in range(embedding.dim):
+        mine = embedding.bins == k
+        ours = np.sum((nearest[mine] - units[mine]) ** 2)
+        assert ours <= np.sum((on_grid[:, mine] - units[mine]) ** 2, axis=1).min() + 1e-12
+
+
+def test_a_coordinate_without_room_is_told_by_another_of_its_bin():
+    embedding = Embedding(np.array([0, 0, 1, 1]), np.ones(4), 2, np.array([1.0, 0.5, 1.0, 1.0]))
+    z = np.array([[0.6, 0.6], [-0.6, -0.6]])
+    np.testing.assert_allclose(embedding.project(embedding.lift(z)), [[0.6, 0.0], [-0.6, -0.6]])
+    np.testing.assert_array_equal(embedding.bounds, [[-1.0, -1.0], [1.0, 0.0]])
+
+
+def test_a_subspace_has_its_images_and_no_other_points():
+    rng = np.random.default_rng(0)
+    embedding = replace(Embedding.random(20, 3, rng), centre=rng.uniform(-1, 1, 20))
+    images = embedding.lift(rng.uniform(-1, 1, (4, 3)))
+    moved = images + 1e-5 * rng.choice([-1.0, 1.0], images.shape)
+    points = np.vstack([images, moved, rng.uniform(-1, 1, (4, 20))])
+    assert embedding.holds(points).tolist() == [True] * 4 + [False] * 8

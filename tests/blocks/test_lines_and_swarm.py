@@ -177,10 +177,12 @@ def test_the_bandit_follows_the_line_on_which_the_draw_is_lowest():
     flat = int(np.argmin(seen["values"]))
     assert chosen == flat // 50
     np.testing.assert_allclose(rewards, -seen["values"].min(axis=1))
-    other, _ = select_line(draw, lines, 50, np.random.default_rng(1), avoid=[chosen])
+    other, _ = select_line(draw, lines, 50, np.random.default_rng(1), busy=[chosen])
     assert other != chosen
-    again, _ = select_line(draw, lines, 50, np.random.default_rng(1), avoid=range(5))
+    again, _ = select_line(draw, lines, 50, np.random.default_rng(1), busy=range(5))
     assert again == chosen
+    least, _ = select_line(draw, lines, 50, np.random.default_rng(1), busy=[*range(5), *(set(range(5)) - {2})])
+    assert least == 2
 
 
 @given(st.integers(1, 40), st.integers(1, 12), st.integers(0, 2**32))

@@ -12,6 +12,9 @@ from typing import Any
 
 import pytest
 
+import boids
+from boids.store import Store
+
 #: The bounds of a function of one's own.
 BOX = ("--dim", "2", "--low", "-5", "--high", "10")
 
@@ -78,15 +81,24 @@ def swallows(x):
             pass
     return float(x @ x)
 
-def reads_the_snapshot(x):
-    from boids import Optimizer
+def reads_the_store(x):
+    import subprocess, sys
+    shown = subprocess.run([sys.executable, "-m", "boids", "runs", "--json"], capture_output=True, text=True).stdout
     with open("told", "a") as file:
-        file.write(f"{Optimizer.load('run.npz').n_told} ")
+        file.write(shown)
     return float(x @ x)
 
-def removes_the_folder(x):
-    import shutil
-    shutil.rmtree("folder", ignore_errors=True)
+def waits(x):
+    """Says that it has begun, and is done as soon as a file says so."""
+    with open("begun", "a") as file:
+        file.write(f"{os.getpid()}\\n")
+    while not os.path.exists("go"):
+        time.sleep(0.01)
+    return float(x @ x)
+
+def uneven(x):
+    """Takes its time, more or less of it."""
+    time.sleep(0.02 * abs(x[0]) % 0.05)
     return float(x @ x)
 
 def constrained(p):
@@ -152,9 +164,27 @@ class Answer:
         return [json.loads(line, **refuse) for line in self.out.splitlines()]
 
 
-def only_file(folder) -> str:
-    (path,) = (folder.path / "boids-runs").iterdir()
-    return f"boids-runs/{path.name}"
+def kept(store: Any = "boids-runs.db", run_id: str | None = None) -> boids.Optimizer:
+    """A run in a store, by default the latest one."""
+    return boids.Optimizer.stored(store, run_id or ids(store)[-1])[0]
+
+
+def ids(store: Any = "boids-runs.db") -> list[str]:
+    return [run.id for run in Store(store).runs()]
+
+
+def trace(store: Any = "boids-runs.db", run_id: str | None = None) -> list[Any]:
+    """All points and outcomes of a run."""
+    return [(trial.unit.tolist(), trial.value, trial.error) for trial in kept(store, run_id).trials]
+
+
+def without_timeout(store: str, run_id: str | None = None) -> None:
+    """Take the time limit off a run that has run out of it."""
+    optimizer = boids.Optimizer.resume(store, run_id or ids(store)[-1])
+    meta = optimizer.meta
+    meta["fields"]["limits"]["fields"]["timeout"] = None
+    optimizer.kept.note(meta=meta)
+    optimizer.close("timeout")
 
 
 def start(folder, *arguments: str) -> subprocess.Popen[str]:

@@ -10,15 +10,34 @@ import boids
 from boids.algorithms import ALGORITHMS, Boids
 from boids.cli import assignments
 
+COMMANDS = ("run", "resume", "runs", "show", "export", "replay", "delete", "methods", "problems", "space")
+
 
 def test_version_and_help(cli):
     assert cli("--version").out == f"boids {boids.__version__}\n"
     for arguments in ([], ["--help"], ["-h"]):
         answer = cli(*arguments)
         assert answer.code == 0
-        assert all(command in answer.out for command in ("run", "resume", "methods", "problems", "space"))
-    for command in ("run", "resume", "methods", "problems", "space"):
-        assert cli(command, "--help").code == 0
+        assert re.findall(r"^  ([a-z]+) ", answer.out.partition("Commands:")[2], re.MULTILINE)[:10] == list(COMMANDS)
+    for command in COMMANDS:
+        answer = cli(command, "--help")
+        assert answer.code == 0
+        assert "--json" in answer.out
+        assert max(map(len, answer.out.splitlines())) <= 80
+
+
+def test_every_command_takes_a_store(cli, folder, monkeypatch):
+    monkeypatch.setenv("BOIDS_STORE", "mine.db")
+    run_id = cli("run", "sphere", "--dim", 2, "--budget", 3, "--method", "random", "--json").json["id"]
+    assert (folder.path / "mine.db").exists()
+    assert cli("runs", "--json").json[0]["id"] == run_id
+    assert f"  boids export {run_id}\n" in cli("show", run_id).out
+    monkeypatch.delenv("BOIDS_STORE")
+    assert cli("runs").out.startswith("There are no runs in boids-runs.db yet")
+    assert f"  boids export {run_id} --store mine.db\n" in cli("show", run_id, "--store", "mine.db").out
+    for command in ("methods", "problems", ("space", "space.toml"), ("replay", run_id), ("export", run_id), "runs"):
+        words = (command,) if isinstance(command, str) else command
+        assert cli(*words, "--store", "mine.db", "--json").code == 0
 
 
 def test_help_loads_nothing_heavy():
@@ -70,6 +89,7 @@ def test_the_options_of_a_run_are_in_sections(cli):
         "What comes out of an evaluation",
         "External programs",
         "How to search",
+        "Where to evaluate",
         "When to stop",
         "Output",
     ]

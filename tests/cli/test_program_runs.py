@@ -11,9 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli.support import Answer, start, wait_for
-
-import boids
+from cli.support import Answer, ids, kept, start, trace, wait_for, without_timeout
 
 PYTHON = f"{shlex.quote(sys.executable)} -I -S"
 
@@ -68,8 +66,8 @@ def script(folder, text: str, name: str = "program") -> str:
 def test_a_program_with_crashes_and_constraints(cli, folder, simulator):
     answer = cli("run", *simulator, "--budget", 25, *RANDOM)
     assert answer.code == 0
-    (path,) = Path("boids-runs").iterdir()
-    optimizer = boids.Optimizer.load(path)
+    (run_id,) = ids()
+    optimizer = kept()
     failed = [trial for trial in optimizer.trials if trial.failed]
     done = [trial for trial in optimizer.trials if not trial.failed]
     assert {trial.params["count"] for trial in failed} == {3, 4, 7, 8}
@@ -90,11 +88,11 @@ def test_a_program_with_crashes_and_constraints(cli, folder, simulator):
     assert max(map(len, answer.out.splitlines())) <= 80
 
     # The folders of failures stay, in a folder of the run's own.
-    work = Path("boids-work", path.stem)
+    work = Path("boids-work", run_id)
     assert f"of failed evaluations in {work}" in words
-    kept = sorted(each.name for each in work.iterdir())
-    assert kept == [f"{trial.id:04d}" for trial in failed]
-    assert json.loads((work / kept[0] / "input.json").read_text())["count"] == failed[0].params["count"]
+    folders = sorted(each.name for each in work.iterdir())
+    assert folders == [f"{trial.id:04d}" for trial in failed]
+    assert json.loads((work / folders[0] / "input.json").read_text())["count"] == failed[0].params["count"]
 
 
 def test_the_program_gets_what_was_asked_for(cli, folder):
@@ -110,7 +108,7 @@ def test_the_program_gets_what_was_asked_for(cli, folder):
 def test_which_folders_stay(cli, folder, keep, kept):
     command = script(folder, 'if [ "$1" = 1 ]; then exit 2; fi; echo 1') + " {trial}"
     box = ("--dim", 1, "--low", 0, "--high", 1)
-    answer = cli("run", "--command", command, *box, "--budget", 3, *RANDOM, "--save", "run.npz", "--keep", keep)
+    answer = cli("run", "--command", command, *box, "--budget", 3, *RANDOM, "--store", "run.db", "--keep", keep)
     assert sorted(each.name for each in Path(".").glob("boids-work/*/*")) == kept
     assert ("files" in answer.out) == bool(kept)
     assert Path("boids-work").exists() == bool(kept)
@@ -122,7 +120,7 @@ def test_timeouts(cli, folder):
     answer = cli("run", "--command", command, *box, "--budget", 3, *RANDOM, "--eval-timeout", 3, "--json")
     line = answer.json
     assert (answer.code, line["nfev"], line["failed"], line["fun"]) == (0, 3, 1, 1.0)
-    error = boids.Optimizer.load(line["saved"]).trials[1].error
+    error = kept(line["store"]).trials[1].error
     assert error.startswith("The program took longer than 3 s and was ended")
 
 
@@ -162,11 +160,11 @@ def test_values_of_parameters_are_words_and_nothing_else(cli, folder):
     Path("0").write_text("a file called as a value might be")
     command = f"{PYTHON} listing.py {{kind}} kind={{kind}} {{count}} '; touch pwned' '$(touch pwned)' '*' {{{{kind}}}}"
     arguments = ("--command", command, "--space", "space.toml", "--constraints", 0, "--workdir", "work/run")
-    assert cli("run", *arguments, "--budget", 12, *RANDOM, "--json", "--save", "run.npz").json["failed"] == 0
+    assert cli("run", *arguments, "--budget", 12, *RANDOM, "--json", "--store", "run.db").json["failed"] == 0
     called = [json.loads(line) for line in Path("work/all").read_text().splitlines()]
     expected = [
         [p["kind"], f"kind={p['kind']}", str(p["count"]), "; touch pwned", "$(touch pwned)", "*", "{kind}"]
-        for p in (trial.params for trial in boids.Optimizer.load("run.npz").trials)
+        for p in (trial.params for trial in kept("run.db").trials)
     ]
     assert [words[1:] for words in called] == expected
     assert {words[1] for words in called} == {"a", "b; touch pwned", "$(touch pwned)", "-x"}
@@ -207,31 +205,31 @@ def is_running(pid: int) -> bool:
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGHUP, 129)])
 def test_an_interrupted_program_run_goes_on_exactly(cli, folder, sleeper, monkeypatch, number, code):
     arguments = (*sleeper, "--budget", "6", *RANDOM)
-    answer = interrupted(folder, (*arguments, "--save", "run.npz"), number)
+    answer = interrupted(folder, (*arguments, "--store", "run.db"), number)
     assert answer.code == code
-    assert "  boids resume run.npz\n" in answer.out
+    (run_id,) = ids("run.db")
+    assert f"  boids resume {run_id} --store run.db\n" in answer.out
     assert "Traceback" not in answer.err
     if os.path.exists("/proc/self/stat"):
         assert not is_running(int(Path("pid").read_text()))
-    optimizer = boids.Optimizer.load("run.npz")
+    optimizer = kept("run.db")
     assert (optimizer.n_told, len(optimizer.pending)) == (2, 1)
 
     # From elsewhere: the program and the folder for its files are where the run was begun.
     Path("awake").touch()
     Path("elsewhere").mkdir()
     monkeypatch.chdir("elsewhere")
-    resumed = cli("resume", "../run.npz", "--json-lines")
+    resumed = cli("resume", "--store", "../run.db", "--json-lines")
     assert resumed.code == 0, resumed.err
     assert f"The run goes on in {folder.path}" in resumed.err
     *lines, last = resumed.json_lines
     assert [line["evaluation"] for line in lines] == [3, 4, 5, 6]
-    assert (last["nfev"], last["failed"], last["saved"]) == (6, 0, "../run.npz")
+    assert (last["nfev"], last["failed"], last["store"]) == (6, 0, "../run.db")
     assert not list(Path(".").iterdir())
     monkeypatch.chdir(folder.path)
-    whole = cli("run", *arguments, "--json", "--save", "whole.npz").json
+    whole = cli("run", *arguments, "--json", "--store", "whole.db").json
     assert last["x"] == whole["x"]
-    values = [[trial.value for trial in boids.Optimizer.load(path).trials] for path in ("run.npz", "whole.npz")]
-    assert values[0] == values[1]
+    assert trace("run.db") == trace("whole.db")
     assert not Path("boids-work").exists()
 
 
@@ -241,28 +239,25 @@ def test_a_run_whose_folder_has_moved(cli, tmp_path_factory, monkeypatch, folder
     for name in ("sleeper", "one.toml"):
         shutil.move(name, home / name)
     monkeypatch.chdir(home)
-    assert cli("run", *sleeper, "--budget", 4, *RANDOM, "--save", "run.npz", "--timeout", "1e-9").code == 1
+    assert cli("run", *sleeper, "--budget", 4, *RANDOM, "--store", "run.db", "--timeout", "1e-9").code == 1
     monkeypatch.chdir(folder.path)
     home.rename("moved")
     Path("awake").touch()
 
-    answer = cli("resume", "moved/run.npz")
+    answer = cli("resume", "--store", "moved/run.db")
     assert answer.code == 2
     assert f"it was begun in the folder '{home}', which is not there" in answer.err
     assert "--folder DIR" in answer.err
-    optimizer = boids.Optimizer.load("moved/run.npz")
-    meta = optimizer.meta
-    meta["fields"]["limits"]["fields"]["timeout"] = None
-    optimizer.save("moved/run.npz", meta=meta)
-    resumed = cli("resume", "moved/run.npz", "--folder", "moved", "--json")
+    without_timeout("moved/run.db")
+    resumed = cli("resume", "--store", "moved/run.db", "--folder", "moved", "--json")
     assert (resumed.code, resumed.json["nfev"], resumed.json["failed"]) == (0, 4, 0)
-    assert boids.Optimizer.load("moved/run.npz").meta["fields"]["folder"] == str(folder.path / "moved")
+    assert kept("moved/run.db").meta["fields"]["folder"] == str(folder.path / "moved")
 
 
 def test_a_program_that_has_gone(cli, folder, sleeper):
-    assert interrupted(folder, (*sleeper, "--budget", "6", *RANDOM, "--save", "run.npz")).code == 130
+    assert interrupted(folder, (*sleeper, "--budget", "6", *RANDOM, "--store", "run.db")).code == 130
     Path("sleeper").unlink()
-    answer = cli("resume", "run.npz")
+    answer = cli("resume", "--store", "run.db")
     assert answer.code == 2
-    assert "The snapshot 'run.npz' cannot be resumed: The program './sleeper' is not a file that exists" in answer.err
-    assert boids.Optimizer.load("run.npz").n_told == 2
+    assert "cannot be resumed: The program './sleeper' is not a file that exists" in answer.err
+    assert kept("run.db").n_told == 2

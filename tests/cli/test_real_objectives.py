@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cli.support import BOX, QUICK, start
+from cli.support import BOX, QUICK, ids, kept, start, trace
 
-import boids
 from boids.cli.failures import Reason, reasons
 from boids.problems import PROBLEMS, Problem, ProblemFactory
 from boids.records import Trial
+from boids.store import Store
 
 RANDOM = ("--method", "random", "--seed", "1")
 SPACE = ("--space", "space.toml")
@@ -25,7 +25,7 @@ SPACE = ("--space", "space.toml")
 
 def test_a_function_over_a_space_file(cli, folder):
     line = cli("run", "MODULE:constrained", *SPACE, "--budget", 30, *RANDOM, "--json").json
-    optimizer = boids.Optimizer.load(line["saved"])
+    optimizer = kept(line["store"])
     assert (optimizer.n_constraints, optimizer.noisy, optimizer.penalty) == (2, False, None)
     assert optimizer.linear_constraints.rows == ("low - high <= 0",)
     assert line["dim"] == optimizer.space.dim == 10
@@ -41,7 +41,7 @@ def test_a_function_over_a_space_file(cli, folder):
 def test_linear_constraints_of_file_and_command_line_hold_together(cli, folder):
     more = ("--linear", "count <= 4", "--linear", "sum(weights) >= 1")
     line = cli("run", "MODULE:constrained", *SPACE, *more, "--budget", 20, *RANDOM, "--json").json
-    for trial in boids.Optimizer.load(line["saved"]).trials:
+    for trial in kept(line["store"]).trials:
         p = trial.params
         assert p["low"] <= p["high"]
         assert p["count"] <= 4
@@ -60,22 +60,22 @@ def test_the_number_of_constraints_can_be_given(cli, folder):
 
 
 def test_no_feasible_point_is_said_and_is_no_failure(cli, folder):
-    arguments = ("run", "MODULE:infeasible", *BOX, "--constraints", 3, "--budget", 12, *RANDOM, "--save", "run.npz")
+    arguments = ("run", "MODULE:infeasible", *BOX, "--constraints", 3, "--budget", 12, *RANDOM, "--store", "run.db")
     answer = cli(*arguments)
     assert answer.code == 0
-    best = boids.Optimizer.load("run.npz").best
+    best = kept("run.db").best
     words = " ".join(answer.out.split())
     assert f"no feasible point; least violation {best.violation:.6g}, 2 of 3 constraints violated" in words
     assert f"value there {best.value:.8g}" in words
     assert "feasible 0 of 12 successful evaluations" in words
     assert "the optimum" not in words
-    line = cli("resume", "run.npz", "--json").json
+    line = cli("resume", ids("run.db")[0], "--store", "run.db", "--json").json
     assert (line["feasible"], line["fun"], line["constraints"]) == (False, best.value, list(best.constraints))
 
 
 def test_the_penalty_form_reaches_the_optimizer(cli, folder):
     arguments = ("run", "MODULE:constrained", *SPACE, "--penalty", 2.5, "--budget", 5, *RANDOM, "--json")
-    assert boids.Optimizer.load(cli(*arguments).json["saved"]).penalty == 2.5
+    assert kept(cli(*arguments).json["store"]).penalty == 2.5
 
 
 def test_columns_of_a_space(cli, folder):
@@ -88,22 +88,22 @@ def test_columns_of_a_space(cli, folder):
 def test_a_space_of_few_points_ends_before_the_budget(cli, folder):
     Path("few.toml").write_text("[parameters]\na = { type = 'int', low = 0, high = 4 }\nb = { type = 'bool' }")
     Path("few.py").write_text("def f(p):\n    return p['a'] + p['b']\n")
-    answer = cli("run", "few:f", "--space", "few.toml", "--budget", 50, *RANDOM, "--save", "run.npz", "--json")
+    answer = cli("run", "few:f", "--space", "few.toml", "--budget", 50, *RANDOM, "--store", "run.db", "--json")
     assert (answer.json["status"], answer.json["nfev"], answer.json["fun"]) == ("space", 10, 0)
-    assert "is finished" in cli("resume", "run.npz").err
+    assert "is finished" in cli("resume", ids("run.db")[0], "--store", "run.db").err
 
 
 # Noise
 
 
 def test_noise(cli, folder):
-    arguments = ("run", "MODULE:scattered", *BOX, "--noisy", "--budget", 20, *RANDOM, "--save", "run.npz")
+    arguments = ("run", "MODULE:scattered", *BOX, "--noisy", "--budget", 20, *RANDOM, "--store", "run.db")
     answer = cli(*arguments)
-    optimizer = boids.Optimizer.load("run.npz")
+    optimizer = kept("run.db")
     assert optimizer.noisy
     words = " ".join(answer.out.split())
     assert f"posterior mean {optimizer.estimate:.8g} (observed {optimizer.best.value:.8g})" in words
-    line = cli("resume", "run.npz", "--json").json
+    line = cli("resume", ids("run.db")[0], "--store", "run.db", "--json").json
     assert (line["noisy"], line["fun"], line["observed"]) == (True, optimizer.estimate, optimizer.best.value)
     assert line["fun"] != line["observed"]
 
@@ -113,13 +113,13 @@ def test_noise(cli, folder):
 
 def test_a_crash_of_the_interpreter_is_a_failed_evaluation(folder):
     process = start(
-        folder, "run", "MODULE:dies", *BOX, "--isolate", "--budget", "9", *RANDOM, "--json", "--save", "run.npz"
+        folder, "run", "MODULE:dies", *BOX, "--isolate", "--budget", "9", *RANDOM, "--json", "--store", "run.db"
     )
     out, err = process.communicate(timeout=50)
     assert process.returncode == 0, err
     assert out.count("\n") == 1  # what the other process prints goes to stderr, too
     assert "about to die" in err
-    optimizer = boids.Optimizer.load("run.npz")
+    optimizer = kept("run.db")
     assert optimizer.n_told == 9
     for trial in optimizer.trials:
         assert trial.failed == (trial.params[0] > 0)
@@ -130,13 +130,13 @@ def test_a_crash_of_the_interpreter_is_a_failed_evaluation(folder):
 def test_a_hang_of_a_function_is_a_failed_evaluation(cli, folder):
     arguments = ("--eval-timeout", 2, "--budget", 3, "--method", "random", "--seed", 9, "--json")
     answer = cli("run", "MODULE:hangs", *BOX, *arguments)
-    optimizer = boids.Optimizer.load(answer.json["saved"])
+    optimizer = kept(answer.json["store"])
     assert [trial.failed for trial in optimizer.trials] == [trial.params[0] > 0 for trial in optimizer.trials]
     assert answer.json["failed"] == 1
     (error,) = [trial.error for trial in optimizer.trials if trial.failed]
     assert error == "The evaluation took longer than 2 s and was ended."
-    limits = optimizer.meta["fields"]["limits"]["fields"]
-    assert (limits["isolate"], limits["eval_timeout"]) == (True, 2.0)
+    placing = optimizer.meta["fields"]["placing"]["fields"]
+    assert placing["eval_timeout"] == 2.0
 
 
 @pytest.mark.parametrize("isolated", [(), ("--isolate",)])
@@ -243,18 +243,21 @@ def test_a_problem_brings_its_constraints_and_its_noise(cli, registry):
     assert cli("run", "bounded", "--noisy", "--budget", 3, *RANDOM, "--json").json["noisy"] is True
 
 
+def memory(store: str) -> Any:
+    (run_id,) = ids(store)
+    return Store(store).read(run_id).memory
+
+
 def test_what_a_problem_remembers_is_saved_with_the_run(cli, registry, folder):
     """The cut evaluation has changed the memory already, and is made again with the memory as it was before."""
     common = ("run", "drifting", "--budget", 8, "--seed", 2, "--set", "n_init=3", *QUICK)
-    answer = cli(*common, "--option", "stop_at=5", "--save", "run.npz")
+    answer = cli(*common, "--option", "stop_at=5", "--store", "run.db")
     assert answer.code == 130
-    assert boids.Optimizer.load("run.npz").meta["fields"]["memory"] == {"calls": 4}
-    assert cli("resume", "run.npz", "--json").json["nfev"] == 8
-    assert cli(*common, "--save", "whole.npz").code == 0
-    runs = [boids.Optimizer.load(path) for path in ("run.npz", "whole.npz")]
-    values = [[trial.value for trial in run.trials] for run in runs]
-    assert values[0] == values[1]
-    assert [run.meta["fields"]["memory"] for run in runs] == [{"calls": 8}] * 2
+    assert memory("run.db") == {"calls": 4}
+    assert cli("resume", ids("run.db")[0], "--store", "run.db", "--json").json["nfev"] == 8
+    assert cli(*common, "--store", "whole.db").code == 0
+    assert trace("run.db") == trace("whole.db")
+    assert [memory(path) for path in ("run.db", "whole.db")] == [{"calls": 8}] * 2
 
 
 @pytest.mark.parametrize(
@@ -263,6 +266,8 @@ def test_what_a_problem_remembers_is_saved_with_the_run(cli, registry, folder):
         (("--vectorized", "--batch", "2"), "--batch 2 is not possible"),
         (("--isolate",), "--isolate is not possible"),
         (("--eval-timeout", "5"), "--eval-timeout is not possible"),
+        (("--workers", "2"), "--workers is not possible"),
+        (("--dask", "tcp://127.0.0.1:1"), "--dask is not possible"),
     ],
 )
 def test_what_cannot_be_done_with_a_memory(cli, registry, option, words):
@@ -277,19 +282,19 @@ def test_what_cannot_be_done_with_a_memory(cli, registry, option, words):
 
 def test_a_picture(cli, folder):
     pytest.importorskip("matplotlib")
-    answer = cli("run", "sphere", "--dim", 3, "--budget", 12, *RANDOM, "--plot", "run.svg", "--save", "run.npz")
+    answer = cli("run", "sphere", "--dim", 3, "--budget", 12, *RANDOM, "--plot", "run.svg", "--store", "run.db")
     assert (answer.code, Path("run.svg").stat().st_size > 1000) == (0, True)
-    assert cli("resume", "run.npz", "--plot", "again.png", "--quiet").code == 0
+    assert cli("resume", ids("run.db")[0], "--store", "run.db", "--plot", "again.png", "--quiet").code == 0
     assert Path("again.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_missing_matplotlib_is_said_before_the_run(cli, folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    for arguments in (("run", "sphere"), ("resume", "run.npz")):
+    for arguments in (("run", "sphere"), ("resume", "--store", "run.db")):
         answer = cli(*arguments, "--plot", "run.png")
         assert answer.code == 2
         assert "pip install 'boids-opt[plot]'" in answer.err
-    assert not Path("boids-runs").exists()
+    assert not list(Path(".").glob("*.db"))
 
 
 def test_a_picture_that_cannot_be_saved_does_not_hide_the_end(cli, folder):

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 
 import pytest
-from cli.support import QUICK, only_file
+from cli.support import QUICK, ids, kept
 
 import boids
 from boids.algorithms import Boids
 from boids.blocks.nsga2 import NSGA2
-from boids.cli.record import new_id
 from boids.cli.targets import FunctionTarget
 from boids.cli.targets.program import short_name
 from boids.problems import PROBLEMS, make
+from boids.recording import new_id
 
 
 def test_json_is_the_contract(cli, folder):
@@ -23,7 +23,8 @@ def test_json_is_the_contract(cli, folder):
     line = answer.json
     assert (
         " ".join(line)
-        == "id method problem dim seed fun x nfev failed status message times saved feasible constraints observed noisy"
+        == "id method problem dim seed fun x nfev failed status message times store feasible constraints observed noisy"
+        " repeated added workers"
     )
     expected = boids.minimize(make("ackley", dim=5), make("ackley", dim=5).space, 12, method="random", seed=1)
     assert line["fun"] == expected.fun
@@ -31,22 +32,22 @@ def test_json_is_the_contract(cli, folder):
     assert (line["method"], line["problem"], line["dim"], line["seed"]) == ("random", "ackley", 5, 1)
     assert (line["nfev"], line["failed"], line["status"]) == (12, 0, "budget")
     assert {"fit", "select", "optimise", "evaluate", "other"} <= line["times"].keys()
-    assert line["saved"] == only_file(folder) == f"boids-runs/{line['id']}.npz"
-    assert boids.Optimizer.load(line["saved"]).best.value == line["fun"]
+    assert (line["store"], [line["id"]]) == ("boids-runs.db", ids())
+    assert (line["repeated"], line["added"], line["workers"]) == (0, 0, 1)
+    assert kept(line["store"]).best.value == line["fun"]
 
 
 def test_the_end_for_people(cli, folder):
     answer = cli("run", "MODULE:touchy", "--dim", 30, *folder.box, "--budget", 20, "--seed", 3, "--method", "random")
     assert answer.code == 0
-    saved = only_file(folder)
-    optimizer = boids.Optimizer.load(saved)
+    optimizer = kept()
     assert f"{optimizer.best.value:.8g}" in answer.out
     assert f"20 of 20, {optimizer.n_failed} failed" in answer.out
     assert "… 25 more" in answer.out
     assert f"{optimizer.n_failed} × RuntimeError: too large" in answer.out
     assert "All evaluations of the budget were made." in answer.out
     assert re.search(r"^evaluate +[\d.]+ +[\d.]+ m?s +\d+%$", answer.out, re.MULTILINE)
-    assert f'  boids.Optimizer.load("{saved}")\n' in answer.out
+    assert f"  boids show {ids()[0]}\n" in answer.out
     assert "resume" not in answer.out
     assert max(map(len, answer.out.splitlines())) <= 80
     assert [line.split("/")[0].strip() for line in answer.err.splitlines()[1:]] == [str(2 * i) for i in range(1, 11)]
@@ -56,10 +57,10 @@ def test_quiet_and_no_store(cli, folder):
     answer = cli("run", "sphere", "--dim", 3, "--budget", 5, "--method", "random", "--quiet", "--no-store")
     assert answer.code == 0
     assert answer.err == ""
-    assert "not saved" in answer.out
-    assert not (folder.path / "boids-runs").exists()
+    assert "not kept" in answer.out
+    assert not list(folder.path.glob("*.db*"))
     line = cli("run", "sphere", "--dim", 3, "--budget", 5, "--method", "random", "--json", "--no-store").json
-    assert line["saved"] is None
+    assert line["store"] is None
 
 
 def test_defaults_of_a_problem(cli):
@@ -126,12 +127,12 @@ def test_nothing_succeeded(cli, folder, objective):
 
 def test_the_settings_reach_the_method(cli):
     common = ("run", "sphere", "--dim", 6, "--budget", 4, "--seed", 2, "--quiet")
-    code = cli(*common, "--save", "a.npz", "--set", "particles=7", "--set", "surrogate.kernel=rbf", *QUICK).code
+    code = cli(*common, "--store", "a.db", "--set", "particles=7", "--set", "surrogate.kernel=rbf", *QUICK).code
     assert code == 0
-    method = boids.Optimizer.load("a.npz").algorithm
+    method = kept("a.db").algorithm
     assert (method.particles, method.surrogate.kernel, method.search.generations) == (7, "rbf", 3)
-    assert cli(*common, "--save", "b.npz", "--set", "preset=paper", "--set", "particles=9", *QUICK).code == 0
-    paper = boids.Optimizer.load("b.npz").algorithm
+    assert cli(*common, "--store", "b.db", "--set", "preset=paper", "--set", "particles=9", *QUICK).code == 0
+    paper = kept("b.db").algorithm
     search = NSGA2(generations=3, population=20)
     assert paper == Boids.paper(particles=9, max_candidates=50, search=search)
 

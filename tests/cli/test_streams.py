@@ -8,9 +8,9 @@ import subprocess
 import sys
 
 import pytest
-from cli.support import BOX, Answer, start
+from cli.support import BOX, Answer, ids, start
 
-import boids
+from boids.store import Store
 
 
 def test_nothing_but_json_on_stdout(folder):
@@ -59,14 +59,14 @@ def test_json_lines_come_while_the_run_goes(folder):
 def test_a_reader_of_lines_that_goes_away_does_not_end_the_run(folder):
     process = start(
         folder, "run", "MODULE:stops_never", *BOX, "--budget", "30", "--method", "random", "--json-lines",
-        "--save", "run.npz",
+        "--store", "run.db",
     )  # fmt: skip
     json.loads(process.stdout.readline())
     process.stdout.close()
     assert process.wait(timeout=50) == 141
     assert process.stderr.read() == "imported\n"
     process.stderr.close()
-    assert boids.Optimizer.load("run.npz").meta["fields"]["status"] == "budget"
+    assert Store("run.db").runs()[0].status == "budget"
 
 
 def test_a_reader_that_has_seen_enough(folder):
@@ -86,4 +86,4 @@ def test_a_closed_stream_is_survived(closed, tmp_path):
         [sys.executable, "-c", script, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0, done.stderr
-    assert len(list((tmp_path / "boids-runs").glob("*.npz"))) == 1
+    assert len(ids(tmp_path / "boids-runs.db")) == 1

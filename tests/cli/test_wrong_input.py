@@ -7,17 +7,16 @@ import subprocess
 import sys
 
 import pytest
-from cli.support import BOX
+from cli.support import BOX, kept
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import boids
 from boids.algorithms import ALGORITHMS
 from boids.problems import PROBLEMS
 
 WRONG = [
     (("rum",), "did you mean 'run'?"),
-    (("frobnicate",), "commands are methods, problems, resume, run, space"),
+    (("frobnicate",), "commands are run, resume, runs, show, export, replay, delete, methods, problems, space"),
     (("--frobnicate",), "--frobnicate"),
     (("run",), "TARGET"),
     (("run", "ackley", "extra"), "extra"),
@@ -68,9 +67,22 @@ WRONG = [
     (("run", "ackley", "--target", "inf"), "--target"),
     (("run", "ackley", "--patience", "0"), "--patience"),
     (("run", "ackley", "--batch", "4"), "needs --vectorized"),
-    (("run", "ackley", "--save", "x.npz", "--no-store"), "exclude each other"),
-    (("run", "ackley", "--save", "missing/x.npz"), "cannot be written"),
-    (("run", "ackley", "--save", "MODULE.py"), "exists already"),
+    (("run", "ackley", "--store", "missing/x.db"), "make it first"),
+    (("run", "ackley", "--store", "."), "is a folder, not a store"),
+    (("run", "ackley", "--store", "MODULE.py"), "is not a store of boids"),
+    (("run", "ackley", "--workers", "0"), "--workers"),
+    (("run", "ackley", "--workers", "2", "--vectorized"), "a --vectorized function gets several with --batch"),
+    (("run", "ackley", "--dask", "tcp://localhost:1", "--vectorized"), "--dask is for one point at a time"),
+    (("run", "ackley", "--dask", "tcp://localhost:1", "--isolate"), "does not go with --dask"),
+    (("run", "ackley", "--dask", "localhost"), "--dask must be a scheduler's address like tcp://host:8786"),
+    (("run", "ackley", "--dask", "foo://localhost:1"), "--dask foo://localhost:1: "),
+    (("run", "ackley", "--dask", "space.toml"), "not a file that a Dask scheduler has written"),
+    (("run", "ackley", "--async"), "--async needs several workers"),
+    (("run", "ackley", "--async", "--workers", "1"), "--async needs several workers"),
+    (("run", "ackley", "--lost", "ignore"), "--lost"),
+    (("run", "ackley", "--from", "x"), "There is no store 'boids-runs.db'"),
+    (("run", "ackley", "--x0", "none.json"), "--x0 none.json: the file cannot be read"),
+    (("run", "ackley", "--x0", "MODULE.py"), "is not JSON"),
     (("run", "MODULE:sphere", "--low", "0", "--high", "1"), "--dim is missing"),
     (("run", "MODULE:sphere", "--dim", "2", "--high", "1"), "--low is missing"),
     (("run", "MODULE:sphere", "--dim", "2", "--low", "1"), "--high is missing"),
@@ -121,16 +133,28 @@ WRONG = [
     (("run", "space.toml"), "--command 'space.toml {input} {output}'"),
     (("run", "ackley", "--plot", "run.gif"), "--plot must end in .png, .svg or .pdf"),
     (("run", "ackley", "--plot", "missing/run.png"), "there is no folder 'missing'"),
-    (("resume",), "FILE"),
-    (("resume", "run.npz", "--folder", "missing"), "there is no such folder"),
+    (("resume",), "There is no unfinished run in 'boids-runs.db'"),
+    (("resume", "x", "--folder", "missing"), "there is no such folder"),
+    (("resume", "--store", "none.db"), "There is no store 'none.db'"),
+    (("resume", "x", "--store", "."), "is a folder, not a store"),
+    (("resume", "x", "--store", "MODULE.py"), "is not a store of boids"),
+    (("runs", "--store", "none.db"), "There is no store 'none.db'"),
+    (("runs", "x"), "x"),
+    (("show",), "ID"),
+    (("show", "x"), "There is no store 'boids-runs.db'"),
+    (("show", "x", "--trials", "0"), "--trials"),
+    (("show", "x", "--plot", "run.gif"), "--plot must end in"),
+    (("export", "x"), "There is no store"),
+    (("export", "x", "--csv", "--json"), "--csv and --json exclude each other"),
+    (("export", "x", "--parquet"), "name a file with --output FILE"),
+    (("export", "x", "--output", "boids-runs.db"), "that is the store itself"),
+    (("delete", "x", "--yes"), "There is no store"),
+    (("replay", "x"), "There is no store"),
     (("space",), "FILE"),
     (("space", "none.toml"), "none.toml: The file cannot be read"),
     (("problems", "acley"), "did you mean 'ackley'?"),
     (("problems", "fetch"), "what can be fetched is mopta"),
     (("problems", "fetch", "ackley"), "There is nothing to fetch for 'ackley'"),
-    (("resume", "no-such-file.npz"), "There is no snapshot"),
-    (("resume", "."), "cannot be read"),
-    (("resume", "MODULE.py"), "is not a boids snapshot"),
     (("methods", "bouds"), "did you mean 'boids'?"),
 ]
 
@@ -142,7 +166,7 @@ def test_wrong_input_is_one_clear_line(cli, folder, arguments, words):
     assert answer.out.replace("imported\n", "") == ""
     assert re.fullmatch(r"boids: \S.*\S\n", answer.err), answer.err
     assert words in answer.err
-    assert not list(folder.path.glob("**/*.npz"))  # nothing was begun
+    assert not list(folder.path.glob("**/*.db*"))  # nothing was begun
     assert not (folder.path / "boids-work").exists()
 
 
@@ -210,6 +234,9 @@ OPTIONS = [
     ("--noisy",),
     ("--eval-timeout", "20"),
     ("--isolate",),
+    ("--workers", "2"),
+    ("--async",),
+    ("--lost", "fail"),
     ("--vectorized",),
     ("--batch", "2"),
     ("--format", "lines"),
@@ -253,5 +280,6 @@ def test_a_bug_shows_its_traceback_and_keeps_the_evaluations(cli, monkeypatch):
 
     monkeypatch.setattr(ALGORITHMS["random"], "tell", fails)
     with pytest.raises(ZeroDivisionError):
-        cli("run", "sphere", "--dim", 2, "--budget", 5, "--method", "random", "--save", "run.npz")
-    assert boids.Optimizer.load("run.npz").n_told == 2
+        cli("run", "sphere", "--dim", 2, "--budget", 5, "--method", "random")
+    assert kept().n_told == 2
+    assert cli("runs", "--json").json[0]["status"] == "stopped"

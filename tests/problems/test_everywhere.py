@@ -17,6 +17,7 @@ import boids
 from boids.algorithms import Boids
 from boids.problems import PROBLEMS, Problem, data, make, wrappers
 from boids.problems.mujoco import RunningReturn
+from boids.store import Store
 
 #: All problems, and forms of them that are evaluated in another way; fewer landings, for they take the longest.
 FORMS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -150,7 +151,7 @@ def test_all_constraints_of_mopta_can_be_modelled(cli: Any) -> None:
 def test_the_papers_normaliser_is_saved_with_the_run_and_comes_back(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     formed("half-cheetah")
     common = ("run", "half-cheetah", "--option", "protocol=paper", "--option", "steps=40", "--method", "random")
-    assert cli(*common, "--seed", 0, "--budget", 6, "--save", "whole.npz", "--quiet").code == 0
+    assert cli(*common, "--seed", 0, "--budget", 6, "--store", "whole.db", "--quiet").code == 0
     calls: list[int] = []
 
     def interrupted(self: RunningReturn, x: np.ndarray) -> np.ndarray:
@@ -161,11 +162,11 @@ def test_the_papers_normaliser_is_saved_with_the_run_and_comes_back(cli: Any, mo
 
     evaluate = RunningReturn.__call__
     monkeypatch.setattr(RunningReturn, "__call__", interrupted)
-    assert cli(*common, "--seed", 0, "--budget", 6, "--save", "part.npz", "--quiet").code == 130
-    assert cli("resume", "part.npz", "--json").json["nfev"] == 6
-    runs = [boids.Optimizer.load(path) for path in ("whole.npz", "part.npz")]
-    assert [trial.value for trial in runs[0].trials] == [trial.value for trial in runs[1].trials]
-    memories = [run.meta["fields"]["memory"] for run in runs]
+    assert cli(*common, "--seed", 0, "--budget", 6, "--store", "part.db", "--quiet").code == 130
+    assert cli("resume", "--store", "part.db", "--json").json["nfev"] == 6
+    runs = [Store(path).read(Store(path).runs()[0].id) for path in ("whole.db", "part.db")]
+    assert [row.value for row in runs[0].rows] == [row.value for row in runs[1].rows]
+    memories = [run.memory for run in runs]
     assert json.dumps(memories[0]) == json.dumps(memories[1])
     assert memories[0]["count"] == 6 * 3 * 40
 

@@ -16,12 +16,13 @@ K       termination factor: the subspace is left when K > K_max
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeVar, cast, final
+from typing import Any, ClassVar, TypeVar, final
 
 import numpy as np
 
+from boids.algorithms import boids_guests
 from boids.algorithms.boids_lines import (
     acquisition_function,
     best_allowed,
@@ -31,6 +32,7 @@ from boids.algorithms.boids_lines import (
     within_limits,
 )
 from boids.algorithms.boids_models import Beliefs, Data, Fits
+from boids.algorithms.boids_pending import DESIGN, UnderWay, line_of
 from boids.algorithms.boids_settings import BoidsSettings
 from boids.algorithms.boids_state import BoidsState
 from boids.blocks import schedule
@@ -45,9 +47,6 @@ from boids.errors import MethodError
 from boids.records import Domain, FloatArray, History, IntArray, Outcome, Proposal
 
 T = TypeVar("T")
-
-#: The `line` of a proposal that belongs to the initial design.
-DESIGN = -1
 
 #: Random points among which a design looks for some that satisfy linear constraints.
 DESIGN_DRAWS = 2000
@@ -84,29 +83,37 @@ class Boids(BoidsSettings):
             asked=0,
             epoch=0,
             embedding=embedding,
+            guests=np.empty(0, dtype=np.int64),
             **self._fresh_run(embedding, domain, budget, rng),
         )
 
     def ready(self, state: BoidsState) -> int:
         """The rest of the initial design can be evaluated at once."""
-        return max(1, len(state.queue))
+        return 1 if self._compares(state) else max(1, len(state.queue))
 
     def ask(
         self, state: BoidsState, history: History, pending: Sequence[Proposal], rng: np.random.Generator
     ) -> tuple[BoidsState, Proposal]:
         """Propose a design point, or the best point of the best line."""
+        domain = history.domain
+        if self._compares(state) and not np.isnan(history.values[state.guests]).all():
+            return replace(state, asked=1), Proposal(np.zeros(domain.dim), info={"phase": "design"})
+        if state.epoch == 0 and len(state.queue) == state.design_size:
+            state = self._oriented(state, history, pending, rng)
         state = replace(state, asked=state.asked + 1)
+        under_way = UnderWay.of(state, pending, domain)
         if len(state.queue):
-            point, rest = state.queue[0], state.queue[1:]
+            point, rest = under_way.apart(state.queue[0], history, state.embedding, rng), state.queue[1:]
             return replace(state, queue=rest), self._proposal(state, point, DESIGN)
         if not len(state.rows):
             # Every design point is still being evaluated: one more of its kind.
-            return state, self._proposal(state, rng.uniform(-1.0, 1.0, state.embedding.dim), DESIGN)
+            point = rng.uniform(-1.0, 1.0, state.embedding.dim)
+            return state, self._proposal(state, under_way.apart(point, history, state.embedding, rng), DESIGN)
 
         watch = Stopwatch()
-        domain, embedding, data, aims = history.domain, state.embedding, state.data(history), state.aims(history)
+        embedding, data, aims = state.embedding, state.data(history), state.aims(history)
         if state.swarm is None:
-            homes = self._homes(data, missing=max(0, state.design_size - len(aims)), rng=rng)
+            homes = self._homes(data, missing=max(0, state.design_size - state.n_own), rng=rng)
             velocity = self._initial_velocity((len(homes), embedding.dim), rng)
             swarm = Swarm.at(aims[homes], data.values[homes], velocity)
             state = replace(state, swarm=swarm, homes=homes, moves=np.zeros(len(homes), dtype=np.int64))
@@ -114,24 +121,24 @@ class Boids(BoidsSettings):
             fits, beliefs = Beliefs.form(self, data, state.fits, rng)
             judgement = beliefs.judge(data)
             state = replace(state, fits=fits, to_beat=judgement.to_beat)
-            waiting = [p for p in pending if p.memo["epoch"] == state.epoch]
-            if waiting:
-                beliefs = beliefs.fantasise(state.place(np.array([p.unit for p in waiting]), domain))
+            if len(under_way.known):
+                beliefs = beliefs.fantasise(state.place(under_way.known, domain))
         with watch.phase("select"):
             swarm = self._led(state, history, aims, judgement.merits)
             lines = self._lines(swarm, rng)
             draw = draw_function(self, beliefs.objective, swarm.leader, rng)
             limits = beliefs.limits(np.float64, swarm.leader)
-            busy = [_line_of(p) for p in waiting if _line_of(p) != DESIGN]
             noise_variance = beliefs.objective.hyper.noise_variance
-            i, rewards = choose_line(self, draw, noise_variance, lines, busy, rng, limits)
+            i, rewards = choose_line(self, draw, noise_variance, lines, under_way.busy, rng, limits)
         with watch.phase("optimise"):
             alpha = acquisition_function(self, beliefs.objective, draw, swarm.leader, judgement.best_target, rng)
             alpha = within_limits(alpha, limits, embedding, domain)
+            is_new = under_way.newness(history, embedding)
             if domain.repairing is None:
-                z = optimise_on_line(self, alpha, lines, i, swarm, embedding.sizes, rng, _newness(history, embedding))
+                z = optimise_on_line(self, alpha, lines, i, swarm, embedding.sizes, rng, is_new)
             else:
-                z = best_allowed(alpha, lines, i, swarm, domain.repairing, rng)
+                z = best_allowed(alpha, lines, i, swarm, domain.repairing, rng, is_new)
+            z = under_way.apart(z, history, embedding, rng)
         with watch.phase("lift"):
             proposal = self._proposal(state, z, i, reward=float(rewards[i]))
         return state, replace(proposal, times=watch.seconds)
@@ -145,10 +152,12 @@ class Boids(BoidsSettings):
         rng: np.random.Generator,
     ) -> BoidsState:
         """Move the particle of the proposal's line; leave the subspace when patience is exhausted."""
+        if boids_guests.is_guest(proposal):
+            return boids_guests.received(state, history)
         if proposal.memo["epoch"] != state.epoch:
             return state  # from before a restart: the history has it, this run does not
         improved = self._improved(state, history, outcome)
-        line, z = _line_of(proposal), state.embedding.project(proposal.aim)
+        line, z = line_of(proposal), state.embedding.project(proposal.aim)
         moved = line != DESIGN and state.swarm is not None and not outcome.failed
         state = replace(
             state,
@@ -168,7 +177,8 @@ class Boids(BoidsSettings):
         state = replace(state, patience=patience)
         if not patience.exhausted(self.rules):
             return state
-        return self._split(state, rng) if state.embedding.splittable else self._restart(state, history.domain, rng)
+        left = self._split(state, rng) if state.embedding.splittable else self._restart(state, history.domain, rng)
+        return boids_guests.invited(left, history)
 
     def diagnostics(self, state: BoidsState) -> dict[str, Any]:
         """Return where the run stands."""
@@ -177,6 +187,8 @@ class Boids(BoidsSettings):
             "subspace_dim": state.embedding.dim,
             "restarts": state.epoch,
             "evaluations_in_run": len(state.rows),
+            "guests": len(state.guests),
+            "guests_in_use": int(np.count_nonzero(state.invited)),
             "K": state.patience.factor,
             "successes": state.patience.successes,
             "failures": state.patience.failures,
@@ -219,12 +231,16 @@ class Boids(BoidsSettings):
         if history.domain.noisy or history.constraints is not None:
             # What is best may change with every outcome: means do, and so does the first feasible point's arrival.
             swarm = swarm.judged(aims, merits, state.homes, state.owners)
-        if self.incumbents == "run" or history.domain.noisy or np.isnan(history.values).all():
+        if self.incumbents == "run" or history.domain.noisy:
             return swarm
         # After a restart the subspace is the input space, so that older points have a place in it.
-        ranked = Data(history.units, history.values, history.constraints, None).ranked()
+        ranked = Data(history.units, history.values, history.constraints, None).ranked().copy()
+        if state.embedding.splittable:
+            ranked[np.setdiff1d(state.guests, state.rows)] = np.nan  # not in the subspace
+        if np.isnan(ranked).all():
+            return swarm
         best = int(np.nanargmin(ranked))
-        return replace(swarm, leader=state.embedding.project(history.aims[best]), leader_value=float(ranked[best]))
+        return replace(swarm, leader=state.aims(history, np.array([best]))[0], leader_value=float(ranked[best]))
 
     def _lines(self, swarm: Swarm, rng: np.random.Generator) -> Lines:
         """Return the m lines: incumbent-guided (Eq. 1), or random in the ablation."""
@@ -240,6 +256,24 @@ class Boids(BoidsSettings):
         return lines.one_sided() if self.line_extent == "ray" else lines
 
     # ------------------------------------------------------------------------------------------ nested subspaces
+
+    def _compares(self, state: BoidsState) -> bool:
+        """Whether the first proposal will be the middle of the box, to see whether a guest is any better."""
+        return bool(not state.asked and len(state.guests) and self.centred_on_guests and state.embedding.splittable)
+
+    def _oriented(
+        self, state: BoidsState, history: History, pending: Sequence[Proposal], rng: np.random.Generator
+    ) -> BoidsState:
+        """Lay the first subspace through the best point known before the method's first proposal, if there is one."""
+        use = self.centred_on_guests and state.embedding.splittable
+        centre = boids_guests.best_guest(state, history, pending) if use else None
+        if centre is not None:
+            embedding, extent = replace(state.embedding, centre=centre), boids_guests.DESIGN_EXTENT
+            queue = self._design(embedding, history.domain, len(state.queue), rng, extent)
+            # Nothing but the middle of the box can have been in the subspace until now.
+            nothing = np.empty(0, dtype=np.int64)
+            state = replace(state, embedding=embedding, queue=queue, rows=nothing, owners=nothing)
+        return boids_guests.invited(state, history)
 
     @property
     def rules(self) -> PatienceRules:
@@ -305,7 +339,7 @@ class Boids(BoidsSettings):
         self, embedding: Embedding, domain: Domain, remaining: int, rng: np.random.Generator
     ) -> dict[str, Any]:
         """Return the fields of a state whose run has only an initial design to begin with."""
-        count = min(self.n_init, remaining)
+        count = min(self.n_init, max(remaining, 0))
         return {
             "design_size": count,
             "queue": self._design(embedding, domain, count, rng),
@@ -319,15 +353,17 @@ class Boids(BoidsSettings):
             "to_beat": np.inf,
         }
 
-    def _design(self, embedding: Embedding, domain: Domain, count: int, rng: np.random.Generator) -> FloatArray:
+    def _design(
+        self, embedding: Embedding, domain: Domain, count: int, rng: np.random.Generator, extent: float = 1.0
+    ) -> FloatArray:
         """Return the initial design; where linear constraints forbid a point, one that is allowed takes its place."""
         if domain.repairing is not None:
             return domain.sample(count, rng)
-        design = DESIGNS[self.design](count, embedding.dim, rng)
+        design = extent * DESIGNS[self.design](count, embedding.dim, rng)
         if domain.violating is None:
             return design
         wrong = np.flatnonzero(domain.violating(embedding.lift(design)) > 0.0)
-        others = rng.uniform(-1.0, 1.0, (DESIGN_DRAWS, embedding.dim))
+        others = rng.uniform(-extent, extent, (DESIGN_DRAWS, embedding.dim))
         violation = domain.violating(embedding.lift(others))
         # The least wrong of many; the shell moves what is still not allowed.
         design[wrong] = others[np.argsort(violation, kind="stable")[: len(wrong)]]
@@ -340,18 +376,6 @@ class Boids(BoidsSettings):
             memo={"line": line, "epoch": state.epoch, "dim": state.embedding.dim},
             info={"phase": "design" if line == DESIGN else "line", "line": line, **facts, **info},
         )
-
-
-def _newness(history: History, embedding: Embedding) -> Callable[[FloatArray], bool]:
-    """Return whether a subspace point leads to one that has not been evaluated; continuous ones always do."""
-    snapping = history.domain.snapping
-    if snapping is None or history.domain.noisy:
-        return lambda z: True
-    return lambda z: not history.tried(np.asarray(snapping(embedding.lift(z))))
-
-
-def _line_of(proposal: Proposal) -> int:
-    return cast(int, proposal.memo["line"])
 
 
 def _formed(part: T | None) -> T:

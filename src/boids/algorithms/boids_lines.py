@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from boids.algorithms.boids_limits import Limits
 from boids.algorithms.boids_settings import BoidsSettings
 from boids.blocks import acquisition
-from boids.blocks.bandit import select_line
+from boids.blocks.bandit import least_busy, select_line
 from boids.blocks.embedding import Embedding
 from boids.blocks.line import Lines
 from boids.blocks.swarm import Swarm
@@ -54,7 +54,8 @@ def choose_line(
     """LINE-SELECT: return the line on which the draw, limits included, is best, and the rewards of all lines."""
     count, dim = lines.origins.shape
     if not settings.line_selection:
-        return int(rng.integers(count)), np.full(count, np.nan)
+        free = np.flatnonzero(least_busy(count, busy))
+        return int(free[rng.integers(len(free))]), np.full(count, np.nan)
     noise = math.sqrt(noise_variance) if settings.ts_noise else 0.0
 
     def realisation(origins: FloatArray, directions: FloatArray, t: FloatArray) -> FloatArray:
@@ -63,7 +64,7 @@ def choose_line(
         return values if limits is None else values + limits.on_lines(origins, directions, t)
 
     per_line = max(1, min(settings.bandit_candidates // count, candidates(settings, dim)))
-    return select_line(realisation, lines, per_line, rng, avoid=busy)
+    return select_line(realisation, lines, per_line, rng, busy)
 
 
 def acquisition_function(
@@ -99,10 +100,14 @@ def within_limits(alpha: Acquisition, limits: Limits | None, embedding: Embeddin
     Integers and categories are made whole before the models are asked; the coordinates of a bin then differ, and the
     models know their mean. Linear constraints, about which there is no doubt, come before everything else.
     """
-    if limits is None and domain.snapping is None and domain.violating is None:
+    if limits is None and domain.snapping is None and domain.violating is None and embedding.centre is None:
         return alpha
+    low, high = embedding.bounds
 
     def bounded(z: NDArray[Any]) -> NDArray[Any]:
+        if embedding.centre is not None:
+            # Beyond these bounds nothing changes any more, which the models cannot know.
+            z = np.clip(z, low.astype(z.dtype), high.astype(z.dtype))
         broken: NDArray[Any] = np.zeros(len(z))
         if domain.snapping is not None or domain.violating is not None:
             units = embedding.lift(z)
@@ -158,11 +163,13 @@ def best_allowed(
     swarm: Swarm,
     repair: Callable[[FloatArray], FloatArray],
     rng: np.random.Generator,
+    is_new: Callable[[FloatArray], bool] = lambda z: True,
 ) -> FloatArray:
     """LINE-OPT where equations hold among the parameters, so that no mutation of an allowed point is allowed.
 
     Half of the candidates are on line i; the others go from an incumbent along the difference of two particles, which
-    keeps linear equations. All are moved to the nearest allowed point before they are judged.
+    keeps linear equations. All are moved to the nearest allowed point before they are judged; the best new one is
+    returned, if one is new.
     """
     count = ALLOWED_CANDIDATES // 2
     on_line = lines.sample(i, count, rng)
@@ -171,7 +178,8 @@ def best_allowed(
     incumbents = np.stack([swarm.leader, swarm.best_positions[i]])[rng.integers(2, size=count)]
     points = np.clip(np.concatenate([on_line, incumbents + steps]), -1.0, 1.0)
     allowed = np.array([repair(point) for point in points])
-    return np.asarray(allowed[int(np.argmin(alpha(allowed)))])
+    ranked = allowed[np.argsort(alpha(allowed), kind="stable")]
+    return next((z for z in ranked if is_new(z)), np.asarray(ranked[0]))
 
 
 def candidates(settings: BoidsSettings, dim: int) -> int:

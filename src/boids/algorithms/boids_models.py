@@ -73,6 +73,8 @@ class Data:
         Z.
     values, constraints, noise
         As in `History`, of these rows.
+    own
+        Which rows the method has proposed itself; None if all.
     """
 
     points: FloatArray
@@ -80,6 +82,7 @@ class Data:
     constraints: FloatArray | None
     noise: FloatArray | None
     noisy: bool = False
+    own: BoolArray | None = None
 
     @property
     def succeeded(self) -> BoolArray:
@@ -161,7 +164,7 @@ class Beliefs:
         # What was fitted to nothing but failures must not outlive the first success.
         fits = replace(fits, objective=fit if good.any() else None)
         if data.constraints is not None and good.any():
-            fits, beliefs = beliefs._constrained(settings, data.points[good], data.constraints[good], good, fits, rng)
+            fits, beliefs = beliefs._constrained(settings, data, data.constraints[good], good, fits, rng)
         if settings.failures == "modelled" and not good.all():
             labels = np.where(good, -1.0, 1.0)
             fit = _trained(settings, "warm", FAILURES, data.points, labels, fits.failures, rng)
@@ -172,14 +175,14 @@ class Beliefs:
     def _constrained(
         self,
         settings: BoidsSettings,
-        points: FloatArray,
+        data: Data,
         constraints: FloatArray,
         good: BoolArray,
         fits: Fits,
         rng: np.random.Generator,
     ) -> tuple[Fits, Beliefs]:
         """Add a model of the constraints of the successful rows."""
-        c = scaled(constraints)
+        c, points = scaled(constraints), data.points[good]
         fit = _trained(settings, "warm", CONSTRAINTS, points, c[:, at_stake(c)], fits.constraints, rng)
         violation = np.full(len(good), np.nan)
         violation[good] = violations(c)
@@ -188,7 +191,8 @@ class Beliefs:
             self,
             constraints=process,
             margin=margins(process),
-            weight=penalty_weight(c, settings.n_init),
+            # The weight follows what the method's own proposals have come to.
+            weight=penalty_weight(c if data.own is None else c[data.own[good]], settings.n_init),
             violation=violation,
         )
 

@@ -63,6 +63,9 @@ class BoidsSettings:
     new_bins: int = setting(3, "paper: b = 3", least=1)
     initial_dim: int | None = setting(None, "BAxUS: the d_0 whose splits end closest to D; a number fixes it", least=1)
     budget_until_input_dim: int | None = setting(None, "released code: the whole budget; paper: 1000", least=1)
+    centred_on_guests: bool = setting(
+        True, "ours: the first subspace goes through the best point known beforehand; False: the middle of the box"
+    )
     failure_tolerance: Literal["released", "baxus"] = setting(
         "baxus", "paper: the formula of BAxUS; released code: 1 in every subspace (a sign error)"
     )

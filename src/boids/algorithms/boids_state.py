@@ -12,11 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+import numpy as np
+
 from boids.algorithms.boids_models import Data, Fits
 from boids.blocks.embedding import Embedding
 from boids.blocks.patience import Patience
 from boids.blocks.swarm import Swarm
-from boids.records import Domain, FloatArray, History, IntArray
+from boids.records import BoolArray, Domain, FloatArray, History, IntArray
 
 
 @final
@@ -33,18 +35,35 @@ class BoidsState:
     embedding: Embedding
     design_size: int
     queue: FloatArray  # design points not handed out yet (k, d)
-    rows: IntArray  # rows of the history that belong to the current run (n,)
+    rows: IntArray  # rows of the history that belong to the current run, guests in use included (n,)
     swarm: Swarm | None
     moves: IntArray  # how often each line was followed in this run (m,)
     owners: IntArray  # the line that each of these rows was found on, -1 for none (n,)
     homes: IntArray  # where in `rows` each particle began (m,)
     patience: Patience
     fits: Fits
+    guests: IntArray  # rows of the history that this method did not propose, in use or not
     to_beat: float  # noisy runs: what a value must be below to count as a success
 
-    def aims(self, history: History) -> FloatArray:
-        """Return where the current run's proposals were aimed at, which is where its particles are (n, d)."""
-        return self.embedding.project(history.aims[self.rows])
+    @property
+    def invited(self) -> BoolArray:
+        """Which of `rows` are guests (n,)."""
+        return np.isin(self.rows, self.guests)
+
+    @property
+    def n_own(self) -> int:
+        """How many of `rows` the method has proposed itself."""
+        return len(self.rows) - int(np.count_nonzero(self.invited))
+
+    def aims(self, history: History, rows: IntArray | None = None) -> FloatArray:
+        """Return where proposals were aimed at, which is where particles are; of `rows` or else of the whole run."""
+        rows = self.rows if rows is None else rows
+        points = self.embedding.project(history.aims[rows])
+        guests = np.isin(rows, self.guests)
+        if guests.any():
+            # Nobody has aimed at them from this subspace: they are where they were evaluated.
+            points[guests] = self.place(history.units[rows[guests]], history.domain)
+        return points
 
     def place(self, units: FloatArray, domain: Domain) -> FloatArray:
         """Return where evaluated points are in the subspace, though they may have been moved since they were lifted."""
@@ -60,4 +79,5 @@ class BoidsState:
             constraints=None if history.constraints is None else history.constraints[rows],
             noise=None if history.noise is None else history.noise[rows],
             noisy=history.domain.noisy,
+            own=~self.invited,
         )

@@ -10,6 +10,11 @@ categories, linear constraints, noise. The shell sees to all of these whatever a
 constraints as well unless the method has a class attribute ``models_constraints = True``; a method need not care, but
 one that does looks better. With constraints that it does not model, a method's values are merits, which are worked out
 anew after every outcome: it compares those of one history, and keeps rows of the history rather than values.
+
+A proposal whose memo is empty is not the method's own: it is a point of the user's, or an earlier trial with its
+outcome. Such proposals appear in `pending` and at `tell` at any time, before the first `ask` as well, and the points
+may be anywhere in the cube. A method may make of them what it can, or ignore them; one that must tell them from its
+own writes a memo into every proposal.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from boids.blocks.line import Lines
-from boids.records import FloatArray
+from boids.records import BoolArray, FloatArray
 
 
 def select_line(
@@ -18,7 +18,7 @@ def select_line(
     lines: Lines,
     per_line: int,
     rng: np.random.Generator,
-    avoid: Sequence[int] = (),
+    busy: Sequence[int] = (),
 ) -> tuple[int, FloatArray]:
     """Return the line on which the draw goes lowest, and the reward (-minimum) of every line.
 
@@ -29,12 +29,16 @@ def select_line(
         (m, d) and parameters t (m, k): its values (m, k) at origins + t directions.
     per_line
         Uniform candidates on every chord.
-    avoid
-        Lines that are being evaluated; they are taken only if no other line is left.
+    busy
+        Lines that are being evaluated, as often as they are: a line is taken only if none is less busy.
     """
     t = lines.parameters(per_line, rng)
     rewards = -np.asarray(draw(lines.origins, lines.directions, t), dtype=np.float64).min(axis=1)
-    eligible = rewards.copy()
-    if len(set(avoid)) < len(rewards):
-        eligible[list(avoid)] = -np.inf
+    eligible = np.where(least_busy(len(rewards), busy), rewards, -np.inf)
     return int(np.argmax(eligible)), rewards
+
+
+def least_busy(count: int, busy: Sequence[int]) -> BoolArray:
+    """Return which of `count` lines are named least often in `busy`."""
+    load = np.bincount(np.asarray(busy, dtype=np.int64), minlength=count)
+    return np.asarray(load == load.min())

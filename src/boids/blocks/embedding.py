@@ -11,6 +11,13 @@ bins    bin of every input dimension, 0 … d-1      (D,)
 signs   +1 or -1 for every input dimension         (D,)
 z       point of the subspace cube [-1, 1]^d       (d,)
 u       its image signs * z[bins] in [-1, 1]^D     (D,)
+c       centre: the image of z = 0, if not 0       (D,)
+
+The papers' subspaces pass through the centre of the box. One that is to pass through a given point c bends every axis
+there: v = signs * z[bins] is followed by φ(v) = c + v (1 - c) for v ≥ 0 and c + v (1 + c) for v < 0, so that the whole
+range of every coordinate stays within reach. With s = signs * u and k = signs * c, along a bin's coordinate z,
+
+    s = k + z r⁺ for z ≥ 0,  k + z r⁻ for z < 0,  with the room r⁺ = 1 - k on one side of c and r⁻ = 1 + k on the other.
 """
 
 from __future__ import annotations
@@ -21,17 +28,21 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from boids.records import FloatArray, IntArray
+from boids.records import BoolArray, FloatArray, IntArray
+
+#: Less room than this between c and the end of a coordinate is none.
+_NO_ROOM = 1e-9
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """A linear map of the cube [-1, 1]^d into the cube [-1, 1]^D."""
+    """A map of the cube [-1, 1]^d into the cube [-1, 1]^D, linear unless it has a centre of its own."""
 
     bins: IntArray
     signs: FloatArray
     dim: int
+    centre: FloatArray | None = None
 
     @classmethod
     def identity(cls, input_dim: int) -> Embedding:
@@ -63,30 +74,85 @@ class Embedding:
         """Whether some bin holds two or more input dimensions."""
         return self.dim < self.input_dim
 
+    @property
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """The box (d,), (d,) that has all images: where no member of a bin has room on one side of c, z ends at 0."""
+        low, high = -np.ones(self.dim), np.ones(self.dim)
+        if self.centre is not None:
+            signed = self.signs * self.centre
+            low[self._widest(1.0 + signed)[1] < _NO_ROOM] = 0.0
+            high[self._widest(1.0 - signed)[1] < _NO_ROOM] = 0.0
+        return low, high
+
     def lift(self, z: NDArray[Any]) -> NDArray[Any]:
         """Return the images of subspace points, given as (..., d), in their precision."""
-        return np.asarray(self.signs.astype(z.dtype, copy=False) * z[..., self.bins])
+        v: NDArray[Any] = np.asarray(self.signs.astype(z.dtype, copy=False) * z[..., self.bins])
+        if self.centre is None:
+            return v
+        c = self.centre.astype(z.dtype, copy=False)
+        return np.asarray(np.clip(c + np.where(v < 0.0, v * (1.0 + c), v * (1.0 - c)), -1.0, 1.0))
 
     def project(self, units: FloatArray) -> FloatArray:
-        """Return the subspace points (..., d) of images (..., D); exact for images of this or any coarser embedding.
+        """Return the subspace points (..., d) of images (..., D) of this or any coarser embedding.
 
-        All members of a bin carry the same coordinate up to sign, so one of them tells it: no averaging, no rounding.
+        All members of a bin carry the same coordinate up to sign, so one of them tells it: no averaging, and without a
+        centre no rounding. With a centre it is the member with the most room on the image's side.
         """
-        representative = np.empty(self.dim, dtype=np.int64)
-        representative[self.bins[::-1]] = np.arange(self.input_dim)[::-1]
-        return self.signs[representative] * units[..., representative]
+        if self.centre is None:
+            representative = np.empty(self.dim, dtype=np.int64)
+            representative[self.bins[::-1]] = np.arange(self.input_dim)[::-1]
+            return self.signs[representative] * units[..., representative]
+        signed = self.signs * self.centre
+        offset = self.signs * (units - self.centre)
+        above = self._steps(offset, 1.0 - signed)
+        return np.asarray(np.where(above > 0.0, above, np.minimum(self._steps(offset, 1.0 + signed), 0.0)))
 
     def average(self, units: NDArray[Any]) -> NDArray[Any]:
-        """Return the subspace points (..., d) nearest to any points (..., D) of the cube: the means over the bins.
+        """Return the subspace points (..., d) whose images are nearest to any points (..., D) of the cube.
 
-        For points that were moved after they were lifted, to whole integers say; `project` is exact for the others.
+        Without a centre these are the means over the bins. For points that were moved after they were lifted, to
+        whole integers say; `project` is exact for the others.
         """
+        if self.centre is None:
+            means: NDArray[Any] = self._sums(self.signs.astype(units.dtype) * units) / self.sizes.astype(units.dtype)
+            return means
+        signed = (self.signs * self.centre).astype(units.dtype)
+        offset = self.signs.astype(units.dtype) * (units - self.centre.astype(units.dtype))
+        above, gain_above = self._nearest(offset, 1.0 - signed)
+        below, gain_below = self._nearest(-offset, 1.0 + signed)
+        return np.asarray(np.where(gain_above >= gain_below, above, -below))
+
+    def holds(self, units: FloatArray, tolerance: float = 1e-6) -> BoolArray:
+        """Return which points (..., D) are images, to within a tolerance in every coordinate."""
+        return np.asarray(np.abs(self.lift(self.average(units)) - units).max(axis=-1) <= tolerance)
+
+    def _widest(self, room: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Return every bin's member with the most room, and how much that is (d,), (d,)."""
+        order = np.argsort(room, kind="stable")
+        members = np.empty(self.dim, dtype=np.int64)
+        members[self.bins[order]] = order  # the last assignment wins
+        return members, room[members]
+
+    def _steps(self, offset: FloatArray, room: FloatArray) -> FloatArray:
+        """Return offset / room of every bin's member with the most room (..., d); 0 where none has any."""
+        members, widest = self._widest(room)
+        usable = widest >= _NO_ROOM
+        return np.where(usable, offset[..., members] / np.where(usable, widest, 1.0), 0.0)
+
+    def _nearest(self, offset: NDArray[Any], room: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the z in [0, 1] of least Σ (offset - z room)² in every bin, and by how much it is less than at 0."""
+        along = np.maximum(self._sums(offset * room), 0.0)
+        squares = self._sums(room * room)
+        usable = squares >= _NO_ROOM**2
+        z = np.where(usable, along / np.where(usable, squares, 1.0), 0.0)
+        return np.minimum(z, 1.0), z * along
+
+    def _sums(self, numbers: NDArray[Any]) -> NDArray[Any]:
+        """Return the sums over the bins (..., d) of numbers (..., D)."""
         order = np.argsort(self.bins, kind="stable")
-        sizes = self.sizes
-        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        signed = (self.signs.astype(units.dtype) * units)[..., order]
-        means: NDArray[Any] = np.add.reduceat(signed, starts, axis=-1) / sizes.astype(units.dtype)
-        return means
+        starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
+        sums: NDArray[Any] = np.add.reduceat(numbers[..., order], starts, axis=-1)
+        return sums
 
     def split(self, order: FloatArray, new_bins: int, rng: np.random.Generator) -> tuple[Embedding, IntArray]:
         """Split every bin that can be split, and return the finer embedding and `parent`.
@@ -119,4 +185,4 @@ class Embedding:
             for group in groups[1:]:  # the first group stays in its row
                 bins[group] = len(parent)
                 parent.append(int(row))
-        return Embedding(bins, self.signs, len(parent)), np.array(parent, dtype=np.int64)
+        return Embedding(bins, self.signs, len(parent), self.centre), np.array(parent, dtype=np.int64)

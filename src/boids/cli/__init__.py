@@ -1,4 +1,4 @@
-"""The command line: `boids run | resume | methods | problems`; NumPy, SciPy and rich are loaded only where needed."""
+"""The command line; NumPy, SciPy and rich are loaded only where needed."""
 
 from boids.cli.app import main
 

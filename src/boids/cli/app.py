@@ -4,10 +4,10 @@
 exit code      meaning
 =============  =======================================================================
 0              done
-1              no evaluation succeeded
-2              wrong usage or input, or the run could not be saved
+1              no evaluation succeeded; a replay that differs
+2              wrong usage or input, a store that cannot be used, no workers left
 129, 130, 143  interrupted by a terminal that was closed, by Ctrl-C or by SIGTERM; what
-               was evaluated is kept and saved
+               was evaluated is kept
 141            the reader of a pipe has gone
 =============  =======================================================================
 """
@@ -22,7 +22,18 @@ from typing import Any
 import click
 
 from boids import __version__
-from boids.cli.options import Commands, NamesOrCommands, Sectioned, at_least_0, json_option, resume_options, run_options
+from boids.cli.options import (
+    Commands,
+    NamesOrCommands,
+    Sectioned,
+    at_least_0,
+    at_least_1,
+    ignored_store_option,
+    json_option,
+    resume_options,
+    run_options,
+    store_option,
+)
 from boids.errors import BoidsError
 
 
@@ -40,7 +51,7 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-@cli.command(cls=Sectioned)
+@cli.command(cls=Sectioned, short_help="Minimise a problem, a function or a program.")
 @click.argument("target", metavar="[TARGET]", required=False)
 @run_options
 def run(**given: Any) -> int:
@@ -58,7 +69,8 @@ def run(**given: Any) -> int:
     file {input}, runs in a folder of its own and without a shell, and writes such numbers or a JSON object
     {"value": …, "constraints": […]} to {output} or to stdout; {name} in the command stands for a parameter's value.
 
-    The run is saved while it goes. Ctrl-C ends it, and `boids resume` continues it.
+    The run is kept in a file, before and after every evaluation. Ctrl-C ends it, and `boids resume` continues it, also
+    after a crash.
     """
     from boids.cli import session
     from boids.cli.request import Request
@@ -66,23 +78,103 @@ def run(**given: Any) -> int:
     return session.begin(Request(**given))
 
 
-@cli.command(cls=Sectioned)
-@click.argument("file", metavar="FILE")
+@cli.command(cls=Sectioned, short_help="Continue a run that was interrupted.")
+@click.argument("run_id", metavar="[ID]", required=False)
 @resume_options
-def resume(file: str, folder: str | None, as_json: bool, json_lines: bool, plot: str | None, quiet: bool) -> int:
-    """Continue the run saved in FILE to the end of its budget.
+def resume(
+    run_id: str | None,
+    folder: str | None,
+    workers: int | None,
+    asynchronous: bool | None,
+    dask: str | None,
+    lost: Any,
+    store: str,
+    as_json: bool,
+    json_lines: bool,
+    plot: str | None,
+    quiet: bool,
+) -> int:
+    """Continue the run ID, or the latest one that is not finished, to the end of its budget.
 
-    An evaluation that was under way when the run stopped is made again. The run's own --target and --patience hold,
-    and its --timeout begins anew. It goes on in the folder where it was begun.
+    The beginning or the end of an ID will do. An evaluation that was under way when the run stopped is made again. The
+    run's own --target and --patience hold, and its --timeout begins anew. It goes on in the folder where it was begun.
     """
     from boids.cli import session
     from boids.cli.request import Output
 
-    return session.resume(file, Output(as_json, json_lines, plot, quiet), folder=folder)
+    return session.resume(
+        store,
+        run_id,
+        Output(as_json, json_lines, plot, quiet),
+        folder=folder,
+        change=lambda placing: placing.changed(workers, dask, asynchronous, lost),
+    )
+
+
+@cli.command()
+@store_option
+@json_option
+def runs(store: str, as_json: bool) -> None:
+    """List the runs, newest last."""
+    from boids.cli import run_listing
+
+    run_listing.list_runs(store, as_json=as_json)
+
+
+@cli.command(short_help="Show what a run has found so far.")
+@click.argument("run_id", metavar="ID")
+@click.option("--trials", type=int, callback=at_least_1, metavar="N", help="List the N best evaluations, too.")
+@click.option("--plot", metavar="FILE", help="Save a picture of the run as .png, .svg or .pdf (extra `plot`).")
+@store_option
+@json_option
+def show(run_id: str, trials: int | None, plot: str | None, store: str, as_json: bool) -> None:
+    """Show what the run ID has found so far, also while it is going on."""
+    from boids.cli import run_details
+
+    run_details.show(store, run_id, trials=trials, plot=plot, as_json=as_json)
+
+
+@cli.command(short_help="Write the evaluations of a run for other programs.")
+@click.argument("run_id", metavar="ID")
+@click.option("--csv", "as_csv", is_flag=True, help="Write a table of comma-separated values; the default.")
+@click.option("--json", "as_json", is_flag=True, help="Write a JSON list with an object for each evaluation.")
+@click.option("--parquet", "as_parquet", is_flag=True, help="Write a Parquet file (extra `parquet`).")
+@click.option("--output", metavar="FILE", help="Where to write it [default: stdout].")
+@store_option
+def export(run_id: str, as_csv: bool, as_json: bool, as_parquet: bool, output: str | None, store: str) -> None:
+    """Write all evaluations of the run ID, with their points in your units, for other programs."""
+    from boids.cli import run_export
+
+    given = {"csv": as_csv, "json": as_json, "parquet": as_parquet}
+    run_export.export(store, run_id, form=run_export.chosen(given, output), output=output)
+
+
+@cli.command(short_help="Make the proposals of a run again, and compare.")
+@click.argument("run_id", metavar="ID")
+@store_option
+@json_option
+def replay(run_id: str, store: str, as_json: bool) -> int:
+    """Make all proposals of the run ID again, in the recorded order of events, and compare; nothing is evaluated."""
+    from boids.cli import run_replay
+
+    return run_replay.make_again(store, run_id, as_json=as_json)
+
+
+@cli.command(short_help="Delete a run.")
+@click.argument("run_id", metavar="ID")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@store_option
+@json_option
+def delete(run_id: str, yes: bool, store: str, as_json: bool) -> None:
+    """Delete the run ID for good."""
+    from boids.cli import run_deletion
+
+    run_deletion.delete(store, run_id, is_sure=yes, as_json=as_json)
 
 
 @cli.command()
 @click.argument("name", required=False)
+@ignored_store_option
 @json_option
 def methods(name: str | None, as_json: bool) -> None:
     """List the methods, or the settings of one of them."""
@@ -94,7 +186,13 @@ def methods(name: str | None, as_json: bool) -> None:
         method_listing.method(name, as_json=as_json)
 
 
-@cli.group(cls=NamesOrCommands, invoke_without_command=True, subcommand_metavar="[NAME | fetch NAME]")
+@cli.group(
+    cls=NamesOrCommands,
+    invoke_without_command=True,
+    subcommand_metavar="[NAME | fetch NAME]",
+    short_help="List the benchmark problems, or show one of them.",
+)
+@ignored_store_option
 @json_option
 @click.pass_context
 def problems(context: click.Context, as_json: bool) -> None:
@@ -105,11 +203,12 @@ def problems(context: click.Context, as_json: bool) -> None:
         problem_listing.problems(as_json=as_json)
 
 
-@problems.command(hidden=True)
+@problems.command("show", hidden=True)
 @click.argument("name")
+@ignored_store_option
 @json_option
 @click.pass_context
-def show(context: click.Context, name: str, as_json: bool) -> None:
+def show_problem(context: click.Context, name: str, as_json: bool) -> None:
     """Show what is known of a problem, and its options."""
     from boids.cli import problem_listing
 
@@ -118,6 +217,7 @@ def show(context: click.Context, name: str, as_json: bool) -> None:
 
 @problems.command()
 @click.argument("name", required=False)
+@ignored_store_option
 @json_option
 @click.pass_context
 def fetch(context: click.Context, name: str | None, as_json: bool) -> None:
@@ -127,12 +227,13 @@ def fetch(context: click.Context, name: str | None, as_json: bool) -> None:
     fetching.fetch(name, as_json=as_json or _is_json(context))
 
 
-@cli.command()
+@cli.command(short_help="Check the file of a space before a long run.")
 @click.argument("file", metavar="FILE")
 @click.option("--example", is_flag=True, help="Write a random point, as a program would get it.")
 @click.option("--format", "form", type=click.Choice(["json", "lines"]), default="json", help="The form of the point.")
 @click.option("--seed", type=int, callback=at_least_0, metavar="N", help="Makes the point reproducible.")
 @click.option("--quiet", is_flag=True, help="Write no summary.")
+@ignored_store_option
 @json_option
 def space(file: str, example: bool, form: str, seed: int | None, quiet: bool, as_json: bool) -> None:
     """Check the space in FILE before a long run, and say what is in it.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 from collections.abc import Iterator, Mapping
@@ -15,11 +14,12 @@ from rich.text import Text
 
 from boids import plain
 from boids.cli.failures import reasons
+from boids.cli.names import default_store
 from boids.cli.output import emit, emit_json, facts, note, one_line
-from boids.drive import StopReason
 from boids.durations import short_time
 from boids.optimizer import Optimizer
 from boids.result import Result
+from boids.stopping import StopReason
 
 _PHASES = ("fit", "select", "optimise", "lift", "evaluate", "other")
 _COORDINATES = 5
@@ -35,10 +35,8 @@ class Ending:
 
     Attributes
     ----------
-    saved
+    store
         The file that has it, None if there is none.
-    final
-        Whether there is nothing left to do.
     optimum
         The smallest value that is possible, None if unknown.
     folder
@@ -47,37 +45,65 @@ class Ending:
         Of which evaluations files are kept, "failed" or "all", and where; None if there are none.
     traceback
         Where the first failure comes from, if that is known.
+    workers
+        How many evaluations went on at a time, if that is known.
+    facts
+        More to tell people, as names and words.
+    standing
+        How a run stands that has not come to an end, in a sentence.
     """
 
     id: str
     target: str
     result: Result
     optimizer: Optimizer
-    saved: str | None
-    final: bool
+    store: str | None
     optimum: float | None = None
     folder: str = ""
     files: tuple[str, str] | None = None
     traceback: str | None = None
+    workers: int | None = None
+    facts: tuple[tuple[str, str], ...] = ()
+    standing: str = ""
 
     @property
     def has_point(self) -> bool:
         """Whether an evaluation succeeded."""
         return self.result.x is not None
 
+    @property
+    def is_final(self) -> bool:
+        """Whether there is nothing left to do."""
+        return StopReason(self.result.status).is_final
+
+    @property
+    def failed(self) -> int:
+        """How many of the run's own evaluations failed."""
+        return sum(trial.failed and trial.attempts > 0 for trial in self.result.trials)
+
+    @property
+    def repeated(self) -> int:
+        """How many evaluations were begun more than once."""
+        return sum(trial.attempts > 1 for trial in self.result.trials)
+
+    @property
+    def added(self) -> int:
+        """How many trials were added with their outcomes."""
+        return sum(trial.attempts == 0 for trial in self.result.trials)
+
 
 def write(end: Ending, *, as_json: bool) -> None:
     """Write the end of a run; the command that resumes it goes to stderr if stdout is for JSON."""
     if not as_json:
-        emit(*_for_people(end))
+        emit(*for_people(end))
         if end.traceback is not None and not end.has_point:
             note(f"\nThe first failure:\n{end.traceback}")
         return
-    emit_json(_as_dict(end))
+    emit_json(as_dict(end))
     if not end.has_point:
         note(f"boids: No evaluation succeeded. {one_line(end.result.message)}")
-    if end.saved is not None and not end.final:
-        note(f"continue with: {_resume_command(end.saved)}")
+    if end.store is not None and not end.is_final:
+        note(f"continue with: {command('resume', end.id, end.store)}")
 
 
 def headline(target: str, optimizer: Optimizer) -> str:
@@ -94,7 +120,8 @@ def headline(target: str, optimizer: Optimizer) -> str:
     return " · ".join(parts + [f"resumed after {told} of {optimizer.budget}"] * bool(told))
 
 
-def _as_dict(end: Ending) -> dict[str, Any]:
+def as_dict(end: Ending) -> dict[str, Any]:
+    """Return the end of a run as JSON-able data."""
     result, found = end.result, end.has_point
     return {
         "id": end.id,
@@ -105,19 +132,23 @@ def _as_dict(end: Ending) -> dict[str, Any]:
         "fun": result.fun if found else None,
         "x": plain.jsonable(result.x, "x") if found else None,
         "nfev": result.nfev,
-        "failed": end.optimizer.n_failed,
+        "failed": end.failed,
         "status": result.status,
         "message": result.message,
         "times": result.times,
-        "saved": end.saved,
+        "store": end.store,
         "feasible": result.feasible if found else None,
         "constraints": None if result.constraints is None else result.constraints.tolist(),
         "observed": result.observed if found else None,
         "noisy": end.optimizer.noisy,
+        "repeated": end.repeated,
+        "added": end.added,
+        "workers": end.workers,
     }
 
 
-def _for_people(end: Ending) -> Iterator[Any]:
+def for_people(end: Ending, then: str = "show") -> Iterator[Any]:
+    """Yield the end of a run as lines and tables; `then` is the command for a run that is finished."""
     result, optimizer = end.result, end.optimizer
     rows = facts()
     for name, value in (*_found(end), *_how_it_went(end)):
@@ -130,14 +161,11 @@ def _for_people(end: Ending) -> Iterator[Any]:
         yield ""
         yield _times(result)
     yield ""
-    if end.saved is None:
-        yield "not saved"
-    elif end.final:
-        yield f"saved in {end.saved}, to be loaded with"
-        yield f"  boids.Optimizer.load({json.dumps(end.saved, ensure_ascii=False)})"
+    if end.store is None:
+        yield "not kept"
     else:
-        yield f"saved in {end.saved}, continue with"
-        yield f"  {_resume_command(end.saved)}"
+        yield f"kept in {end.store}, {'more of it' if end.is_final else 'continue'} with"
+        yield f"  {command(then if end.is_final else 'resume', end.id, end.store)}"
 
 
 def _found(end: Ending) -> Iterator[tuple[str, Text]]:
@@ -160,7 +188,7 @@ def _found(end: Ending) -> Iterator[tuple[str, Text]]:
         violated = f"{broken} of {_counted(count, 'constraint')} violated"
         yield "best value", Text(f"no feasible point; least violation {best.violation:.6g}, {violated}", "bold yellow")
         yield "posterior mean there" if optimizer.noisy else "value there", value
-    yield "at", Text(_shown(result.x))
+    yield "at", Text(shown(result.x))
     if count:
         done = [trial for trial in result.trials if trial.state == "done"]
         feasible = sum(bool(trial.feasible) for trial in done)
@@ -170,9 +198,13 @@ def _found(end: Ending) -> Iterator[tuple[str, Text]]:
 def _how_it_went(end: Ending) -> Iterator[tuple[str, Text]]:
     """Yield how the evaluations went, and why there are no more of them."""
     result, optimizer = end.result, end.optimizer
-    failed = f"{optimizer.n_failed} failed" if optimizer.n_failed else "none failed"
-    yield "evaluations", Text(f"{result.nfev} of {optimizer.budget}, {failed}")
-    yield "stopped", Text(StopReason(result.status).sentence)
+    counts = [f"{result.nfev} of {optimizer.budget}", f"{end.failed} failed" if end.failed else "none failed"]
+    yield "evaluations", Text(", ".join(counts + [f"{end.repeated} begun more than once"] * bool(end.repeated)))
+    if end.added:
+        yield "added", Text(f"{_counted(end.added, 'evaluation')} made before or elsewhere")
+    yield "stopped", Text(end.standing or StopReason(result.status).sentence)
+    for name, value in end.facts:
+        yield name, Text(value)
     found = reasons(result.trials)
     for number, reason in enumerate(found[:_REASONS]):
         where = f" (the first in {os.path.basename(reason.folder)})" if reason.folder else ""
@@ -204,7 +236,7 @@ def _times(result: Result) -> Table:
     return table
 
 
-def _shown(x: Any) -> str:
+def shown(x: Any) -> str:
     """Return the first few coordinates of a point."""
     if isinstance(x, Mapping):
         items = [f"{name}={_shown_value(value)}" for name, value in list(x.items())[: _COORDINATES + 1]]
@@ -217,12 +249,14 @@ def _shown(x: Any) -> str:
 def _shown_value(value: Any) -> str:
     if isinstance(value, (float, np.floating)):
         return f"{value:.4g}"
-    return _shown(value) if isinstance(value, (np.ndarray, tuple)) else one_line(str(value))
+    return shown(value) if isinstance(value, (np.ndarray, tuple)) else one_line(str(value))
 
 
 def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _resume_command(path: str) -> str:
-    return f"boids resume {shlex.quote(path)}"
+def command(name: str, run_id: str, store: str) -> str:
+    """Return a command for a run, to be copied."""
+    where = "" if store == default_store() else f" --store {shlex.quote(store)}"
+    return f"boids {name} {shlex.quote(run_id)}{where}"

@@ -13,6 +13,10 @@ from boids.records import Trial
 
 #: Begins the end of a program's error, which is different for every evaluation.
 _FILES = "; its files are in "
+#: A frame of boids itself, wherever it is installed.
+_OWN = re.compile(r'  File "[^"]*[/\\]boids[/\\](isolation|workers|cli)[/\\]')
+#: Stands in the traceback of a program's failure, whose files tell more.
+_PROGRAM = re.compile(r"^boids\.errors\.ProgramError", re.MULTILINE)
 _NUMBER = re.compile(r"0x[0-9a-fA-F]+|[-+]?\d+(\.\d*)?([eE][-+]?\d+)?")
 
 
@@ -78,6 +82,12 @@ class FirstFailure:
 
         return watched
 
+    def take(self, details: str) -> None:
+        """Take note of a failure elsewhere, of which there is a traceback as text, or none."""
+        if self._is_first and details and not _PROGRAM.search(details):
+            self.traceback = _from_the_function_on(details)
+        self._is_first = False
+
 
 def _traceback(error: BaseException) -> str | None:
     """Return where an exception comes from, without the frame that called the function."""
@@ -87,3 +97,10 @@ def _traceback(error: BaseException) -> str | None:
         return "\n".join(notes)
     begin = None if error.__traceback__ is None else error.__traceback__.tb_next
     return "".join(traceback.format_exception(type(error), error, begin)).rstrip()
+
+
+def _from_the_function_on(details: str) -> str:
+    """Return the text of a traceback without the frames of boids that called the function."""
+    head, *frames = re.split(r'^(?=  File ")', details.rstrip(), flags=re.MULTILINE)
+    own = next((i for i, frame in enumerate(frames) if not _OWN.match(frame)), 0)
+    return "".join([head, *frames[own:]])

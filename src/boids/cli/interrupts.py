@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any, final
 
@@ -15,10 +16,10 @@ if hasattr(signal, "SIGHUP"):  # programs in sessions of their own would not not
 
 @final
 class Interrupts:
-    """Makes a signal a `KeyboardInterrupt` that strikes inside the objective only, while used as a context manager.
+    """Makes a signal a `KeyboardInterrupt` that strikes during evaluations only, while used as a context manager.
 
     Inside the optimizer it could leave a trial told to the books but not to the method, and the run could not be
-    continued exactly. A signal that comes there waits until the objective is called next; a second one does not wait.
+    continued exactly. A signal that comes there waits until the next evaluation; a second one does not wait.
 
     Attributes
     ----------
@@ -48,14 +49,20 @@ class Interrupts:
         """Return the objective with the places where a signal strikes."""
 
         def guarded(x: Any) -> Any:
-            self.strike()
-            self._inside = True
-            try:
+            with self.window():
                 return fun(x)
-            finally:
-                self._inside = False
 
         return guarded
+
+    @contextmanager
+    def window(self) -> Iterator[None]:
+        """Let signals strike in the block, also one that has come before it."""
+        self.strike()
+        self._inside = True
+        try:
+            yield
+        finally:
+            self._inside = False
 
     def strike(self) -> None:
         """Raise the KeyboardInterrupt that is waiting, if any."""

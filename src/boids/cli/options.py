@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, TypeVar, final
 import click
 
 from boids.cli.errors import InputError
+from boids.cli.names import DEFAULT, VARIABLE
 from boids.errors import did_you_mean
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -16,14 +17,18 @@ Check: TypeAlias = Callable[[click.Context, click.Parameter, Any], Any]
 
 
 class Commands(click.Group):
-    """A group that knows what was probably meant."""
+    """A group that knows what was probably meant, and lists its commands in the order in which they were made."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        return list(self.commands)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or raise an `InputError` with the closest ones."""
         if self.get_command(ctx, args[0]) is None:
-            hint = did_you_mean(args[0], self.commands, f"commands are {', '.join(sorted(self.commands))}.")
+            hint = did_you_mean(args[0], self.commands, f"commands are {', '.join(self.commands)}.")
             raise InputError(f"There is no command {args[0]!r}; {hint}")
         return super().resolve_command(ctx, args)
 
@@ -83,6 +88,15 @@ at_least_0 = must_be("at least 0", lambda value: value >= 0)
 at_least_1 = must_be("at least 1", lambda value: value >= 1)
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON, and nothing else, to stdout.")
+_STORE: dict[str, Any] = {
+    "metavar": "FILE",
+    "envvar": VARIABLE,
+    "default": DEFAULT,
+    "help": f"The file with the runs [default: {VARIABLE}, or {DEFAULT}].",
+}
+store_option = click.option("--store", **_STORE)
+#: For commands that have nothing to do with runs, so that scripts can give it to all of them.
+ignored_store_option = click.option("--store", expose_value=False, hidden=True)
 
 
 def _number(
@@ -113,8 +127,11 @@ _WHAT = "What to minimise"
 _RESULTS = "What comes out of an evaluation"
 _PROGRAM = "External programs"
 _METHOD = "How to search"
+_WHERE = "Where to evaluate"
 _STOP = "When to stop"
 _OUTPUT = "Output"
+
+_LOST = "An evaluation whose worker was lost, or under way when the run stopped, is made once more, or has failed"
 
 _OUTPUT_OPTIONS = (
     _flag(_OUTPUT, "--json", "Write the end of the run as JSON, and nothing else, to stdout.", "as_json"),
@@ -122,6 +139,8 @@ _OUTPUT_OPTIONS = (
     _text(_OUTPUT, "--plot", "FILE", "Save a picture of the run as .png, .svg or .pdf (extra `plot`)."),
     _flag(_OUTPUT, "--quiet", "Show no progress."),
 )
+
+_OUTPUT_STORE = click.option("--store", cls=SectionOption, section=_OUTPUT, **_STORE)
 
 _RUN_OPTIONS = (
     _text(_WHAT, "--command", "TEXT", 'A program instead of TARGET, such as "./simulate {input} {output}".'),
@@ -146,7 +165,6 @@ _RUN_OPTIONS = (
     _number(_RESULTS, "--penalty", float, positive, "W", "Minimise value + W · violations, instead of modelling them."),
     _flag(_RESULTS, "--noisy", "Two evaluations of one point may differ; the best posterior mean wins."),
     _number(_RESULTS, "--eval-timeout", float, positive, "SECONDS", "End an evaluation that takes longer; it failed."),
-    _flag(_RESULTS, "--isolate", "Call the function in a process of its own, so that a crash is only a failure."),
     _flag(_RESULTS, "--vectorized", "The function takes q points, a (q, D) matrix for a box, and returns q values."),
     _word(_PROGRAM, "--format", ("json", "lines"), "How the program gets the point [default: json].", "form"),
     _word(
@@ -160,8 +178,20 @@ _RUN_OPTIONS = (
     _text(_METHOD, "--method", "NAME", "See `boids methods`.", default="boids", show_default=True),
     _text(_METHOD, "--set", "KEY=VALUE", "A setting of the method, see `boids methods NAME`.", "pairs", multiple=True),
     _number(_METHOD, "--seed", int, at_least_0, "N", "Makes the run reproducible [default: drawn]."),
+    _text(_METHOD, "--x0", "FILE", "Evaluate the point, or the points, of a .json file first."),
+    _text(_METHOD, "--from", "ID", "Learn from a run in the store; repeatable.", "sources", multiple=True),
+    _number(_WHERE, "--workers", int, at_least_1, "N", "Evaluate N points at a time, each in a process of its own."),
+    _flag(_WHERE, "--async", "Give a free worker a new point at once, instead of batches of N.", "asynchronous"),
+    _text(
+        _WHERE,
+        "--dask",
+        "ADDRESS",
+        "Evaluate on a Dask cluster, tcp://host:8786; --workers N at a time [default: all].",
+    ),
+    _word(_WHERE, "--lost", ("retry", "fail"), f"{_LOST} [default: retry]."),
+    _flag(_WHERE, "--isolate", "Call the function in a process of its own, so that a crash is only a failure."),
     _number(
-        _METHOD,
+        _WHERE,
         "--batch",
         int,
         at_least_1,
@@ -174,8 +204,8 @@ _RUN_OPTIONS = (
     _number(_STOP, "--timeout", float, positive, "SECONDS", "Begin no evaluation after this time."),
     _number(_STOP, "--target", float, finite, "VALUE", "Stop at a value as low as this.", "goal"),
     _number(_STOP, "--patience", int, at_least_1, "N", "Stop after N evaluations without improvement."),
-    _text(_OUTPUT, "--save", "FILE", "Where to save the run [default: boids-runs/ID.npz]."),
-    _flag(_OUTPUT, "--no-store", "Do not save the run."),
+    _OUTPUT_STORE,
+    _flag(_OUTPUT, "--no-store", "Do not keep the run."),
     *_OUTPUT_OPTIONS,
 )
 
@@ -184,6 +214,22 @@ _FOLDER = _text(
     "--folder",
     "DIR",
     "Where the function, the program and its files are, if they have moved [default: where the run was begun].",
+)
+_RESUME_OPTIONS = (
+    _FOLDER,
+    _number(_WHERE, "--workers", int, at_least_1, "N", "Evaluate N points at a time; 1: in this process."),
+    click.option(
+        "--async/--sync",
+        "asynchronous",
+        cls=SectionOption,
+        section=_WHERE,
+        default=None,
+        help="Give a free worker a new point at once, or go on in batches.",
+    ),
+    _text(_WHERE, "--dask", "ADDRESS", "Evaluate on a Dask cluster, tcp://host:8786 [default of all four: as before]."),
+    _word(_WHERE, "--lost", ("retry", "fail"), f"{_LOST}."),
+    _OUTPUT_STORE,
+    *_OUTPUT_OPTIONS,
 )
 
 
@@ -194,7 +240,7 @@ def run_options(function: _Function) -> _Function:
 
 def resume_options(function: _Function) -> _Function:
     """Add the options of `boids resume` to a command."""
-    return _with(function, (_FOLDER, *_OUTPUT_OPTIONS))
+    return _with(function, _RESUME_OPTIONS)
 
 
 def _with(function: _Function, options: tuple[Any, ...]) -> _Function:

@@ -14,15 +14,24 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-_WIDEST = 100
+_WIDEST, _NO_END = 100, 10_000
 _LONGEST = 300
 
 
 def emit(*lines: Any) -> None:
     """Write strings and rich's tables to stdout; long strings are left to the terminal to wrap, and can be copied."""
+    _emit(_WIDEST, lines)
+
+
+def emit_wide(*lines: Any) -> None:
+    """Write tables whose lines are as long as their content, which is left to the terminal to wrap."""
+    _emit(None, lines)
+
+
+def _emit(widest: int | None, lines: tuple[Any, ...]) -> None:
     # Captured first, for rich ends the program on its own terms if the reader of a pipe has gone.
     console = Console(file=sys.stdout, highlight=False, markup=False)
-    console.width = min(console.width, _WIDEST)
+    console.width = _NO_END if widest is None else min(console.width, widest)
     with console.capture() as captured:
         for line in lines:
             console.print(line, soft_wrap=isinstance(line, str))

@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 from boids.algorithms import ALGORITHMS
-from boids.cli import assignments
+from boids.cli import assignments, warm_start
 from boids.cli.errors import InputError
-from boids.cli.record import Limits, new_id
+from boids.cli.record import Limits
 from boids.cli.request import Request
 from boids.cli.targets import FunctionTarget, Objective, ProblemTarget, ProgramTarget, Target
 from boids.cli.targets.program import FOLDER, short_name
 from boids.errors import did_you_mean
 from boids.optimizer import Optimizer
+from boids.recording import new_id
 from boids.space import SpaceFile
 
 
@@ -73,37 +74,19 @@ def _own(request: Request, described: SpaceFile) -> tuple[str, FunctionTarget | 
     )
 
 
-def limits(request: Request, objective: Objective) -> Limits:
-    """Return how the objective is called and what stops the run; what an objective with a memory cannot do is refused.
-
-    A program ends its own evaluations, see `ProgramTarget`.
-    """
-    is_isolated = request.command is None and (request.isolate or request.eval_timeout is not None)
-    if objective.memory is not None:
-        whose = f"problem {request.target!r}, whose values depend on earlier evaluations"
-        if request.batch > 1:
-            raise InputError(f"--batch {request.batch} is not possible for {whose}; evaluate one point at a time.")
-        if is_isolated:
-            option = "--isolate" if request.isolate else "--eval-timeout"
-            raise InputError(f"{option} is not possible for {whose}: another process would keep them to itself.")
-    return Limits(
-        vectorized=request.vectorized,
-        batch=request.batch,
-        isolate=is_isolated,
-        eval_timeout=request.eval_timeout if is_isolated else None,
-        timeout=request.timeout,
-        target=request.goal,
-        patience=request.patience,
-    )
+def limits(request: Request) -> Limits:
+    """Return what stops the run before its budget."""
+    return Limits(timeout=request.timeout, target=request.goal, patience=request.patience)
 
 
 def optimizer(request: Request, prepared: Prepared) -> Optimizer:
-    """Return the optimizer of a new run."""
+    """Return the optimizer of a new run, with what is known from other runs."""
     objective = prepared.objective
     if request.penalty is not None and not objective.n_constraints:
         raise InputError("--penalty weighs constraints, but there are none; say how many with --constraints N.")
+    x0 = warm_start.starting_points(request.x0, objective.space)
     try:
-        return Optimizer(
+        made = Optimizer(
             objective.space,
             budget=request.budget,
             method=method(request),
@@ -112,9 +95,12 @@ def optimizer(request: Request, prepared: Prepared) -> Optimizer:
             n_constraints=objective.n_constraints,
             linear_constraints=prepared.linear,
             penalty=request.penalty,
+            x0=x0,
         )
     except ValueError as error:
         raise InputError(str(error)) from error
+    warm_start.add_runs(made, request.sources, request.store)
+    return made
 
 
 def method(request: Request) -> Any:

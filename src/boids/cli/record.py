@@ -1,38 +1,21 @@
-"""What a saved run holds beside the optimizer, so that it can be resumed."""
+"""What is kept of a run beside the optimizer, so that it can be resumed, as plain data."""
 
 from __future__ import annotations
 
-import re
-import secrets
-import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
+from boids import plain
+from boids.cli.placing import Placing
 from boids.cli.targets import Target
-
-#: The status of a run that has not come to an end, or was killed.
-RUNNING = "running"
 
 
 @final
 @dataclass(frozen=True)
 class Limits:
-    """How the objective is called, and what stops a run before its budget.
+    """What stops a run before its budget; see `boids.minimize`."""
 
-    Attributes
-    ----------
-    vectorized, batch
-        Whether the function takes several points, and how many.
-    isolate, eval_timeout
-        Whether it is called in a process of its own, and for how many seconds at the most.
-    timeout, target, patience
-        See `boids.minimize`.
-    """
-
-    vectorized: bool = False
-    batch: int = 1
-    isolate: bool = False
-    eval_timeout: float | None = None
     timeout: float | None = None
     target: float | None = None
     patience: int | None = None
@@ -41,27 +24,32 @@ class Limits:
 @final
 @dataclass(frozen=True)
 class RunRecord:
-    """What a snapshot must hold beside the optimizer to resume the run.
+    """What a store must hold beside the optimizer to resume a run.
 
     Attributes
     ----------
     folder
         Where it was begun; relative paths hold there.
-    status
-        `RUNNING`, or why it ended.
-    memory
-        The state of an objective that has one, when the last evaluation had been told.
+    target
+        What is minimised.
+    placing
+        Where it is evaluated.
+    limits
+        What stops the run.
     """
 
-    id: str
     folder: str
     target: Target
+    placing: Placing
     limits: Limits
-    status: str = RUNNING
-    memory: Any = None
 
+    @classmethod
+    def of(cls, meta: Mapping[str, Any]) -> RunRecord:
+        """Return the record that was kept; a `StoreError` if it is none."""
+        record: RunRecord = plain.decode(dict(meta), cls, [], "meta")
+        return record
 
-def new_id(word: str, dim: int) -> str:
-    """Return a name for a run: unique, in the order of time, and safe as the name of a file."""
-    safe = re.sub(r"[^A-Za-z0-9_]+", "-", word).strip("-")[:24].strip("-") or "run"
-    return f"{time.strftime('%Y%m%d-%H%M%S')}-{safe}-{dim}-{secrets.token_hex(4)}"
+    def as_meta(self) -> dict[str, Any]:
+        """Return the record as JSON-able data."""
+        meta: dict[str, Any] = plain.encode(self, RunRecord, [], "meta")
+        return meta

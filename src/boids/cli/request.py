@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, final
 
 from boids.cli.errors import InputError
+from boids.cli.placing import Placing
 from boids.cli.space_file import read_checked
 from boids.space import Space, SpaceFile
 
@@ -55,7 +56,6 @@ class Request:
     penalty: float | None = None
     noisy: bool = False
     eval_timeout: float | None = None
-    isolate: bool = False
     vectorized: bool = False
     form: Literal["json", "lines"] | None = None
     result: Literal["auto", "file", "stdout"] | None = None
@@ -64,12 +64,19 @@ class Request:
     method: str = "boids"
     pairs: tuple[str, ...] = ()
     seed: int | None = None
+    x0: str | None = None
+    sources: tuple[str, ...] = ()
+    workers: int | None = None
+    asynchronous: bool = False
+    dask: str | None = None
+    lost: Literal["retry", "fail"] | None = None
+    isolate: bool = False
     batch: int = 1
     budget: int = 300
     timeout: float | None = None
     goal: float | None = None
     patience: int | None = None
-    save: str | None = None
+    store: str = ""
     no_store: bool = False
     as_json: bool = False
     json_lines: bool = False
@@ -77,14 +84,9 @@ class Request:
     quiet: bool = False
 
     def __post_init__(self) -> None:
-        if self.save is not None and self.no_store:
-            raise InputError("--save and --no-store exclude each other; give one of them.")
         if self.low is not None and self.high is not None and self.low >= self.high:
             raise InputError(f"--low must be less than --high, got {self.low:g} and {self.high:g}.")
-        if self.batch > 1 and not self.vectorized:
-            raise InputError(
-                f"--batch {self.batch} needs --vectorized, an objective that takes several points at once."
-            )
+        self.placing()  # says what does not go together
         if self.command is not None:
             self._check_program()
         elif self.target is None:
@@ -104,6 +106,19 @@ class Request:
     def output(self) -> Output:
         """What is to be written."""
         return Output(self.as_json, self.json_lines, self.plot, self.quiet)
+
+    def placing(self) -> Placing:
+        """Return where evaluations take place; a program ends its own evaluations, see `ProgramTarget`."""
+        return Placing(
+            workers=self.workers,
+            dask=self.dask,
+            asynchronous=self.asynchronous,
+            lost=self.lost or "retry",
+            isolate=self.isolate,
+            eval_timeout=self.eval_timeout if self.command is None else None,
+            vectorized=self.vectorized,
+            batch=self.batch,
+        )
 
     def described(self) -> SpaceFile:
         """Return the space of a function or a program: that of --space, or the box of --dim, --low and --high."""

@@ -1,177 +1,135 @@
-"""Carry out a run from the command line: begin or resume it, save it while it goes, survive Ctrl-C, tell the end."""
+"""Carry out a run from the command line, from its beginning or from where it stopped, and tell the end."""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, chdir, contextmanager, suppress
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, final
+from contextlib import ExitStack, chdir, contextmanager
+from dataclasses import replace
 
-from boids import drive, plain
-from boids.cli import ending, picture, prepare
+from boids.cli import ending, picture, prepare, shelf
 from boids.cli.ending import Ending
 from boids.cli.errors import InputError
-from boids.cli.failures import FirstFailure
-from boids.cli.interrupts import Interrupts
+from boids.cli.evaluating import Stopped, evaluate
 from boids.cli.output import note, nothing_but_json
-from boids.cli.record import RUNNING, RunRecord
+from boids.cli.placing import Placing, assembled
+from boids.cli.record import RunRecord
 from boids.cli.request import Output, Request
-from boids.cli.saver import Saver, new_path
-from boids.cli.targets import Objective, ProgramTarget, Target
-from boids.drive import StopReason
+from boids.cli.targets import ProgramTarget, Target
 from boids.errors import BoidsError, StoreError
-from boids.isolation import isolate
 from boids.optimizer import Optimizer
-from boids.progress import JsonLines, Progress
-from boids.records import Trial
 from boids.result import Result
-
-#: A run that ended for one of these reasons has nothing left to do; the time limit of any other begins anew.
-_FINAL = (StopReason.BUDGET, StopReason.SPACE, StopReason.TARGET, StopReason.STAGNATION)
-
-
-@final
-@dataclass(frozen=True)
-class Stopped:
-    """How the evaluations came to an end.
-
-    Attributes
-    ----------
-    signal
-        The number of the signal that ended them, if one did.
-    problem
-        Why the run could not be saved.
-    traceback
-        Where the first failure comes from, if that is known.
-    """
-
-    reason: StopReason
-    signal: int | None = None
-    problem: StoreError | None = None
-    traceback: str | None = None
+from boids.stopping import StopReason
 
 
 def begin(request: Request) -> int:
     """Start a run, carry it out, and return the exit code."""
     output = replace(request.output, plot=picture.checked(request.plot))
     prepare.method(request)  # what is wrong with it is better said before an import that takes its time
-    with nothing_but_json(output.is_json):
+    with ExitStack() as stack:
+        stdout = stack.enter_context(nothing_but_json(output.is_json))
+        folder = os.getcwd()
         prepared = prepare.prepare(request)
-    limits = prepare.limits(request, prepared.objective)
-    optimizer = prepare.optimizer(request, prepared)
-    record = RunRecord(prepared.id, os.getcwd(), prepared.target, limits)
-    path = None if request.no_store else new_path(prepared.id, request.save)
-    saver = Saver(optimizer, None if path is None else Path(path).absolute(), record, prepared.objective.memory)
-    # Places that cannot be written to are better found now than after the first hour.
-    with _folder_for(prepared.target):
-        saver.settle()
-        saver.save(RUNNING)
-        stopped = _evaluate(optimizer, prepared.objective, saver, output)
+        if os.getcwd() != folder:  # by the user's module; paths on the command line still hold where it was typed
+            request = replace(request, store=os.path.join(folder, request.store))
+        objective, target = prepared.objective, prepared.target
+        placing = request.placing()
+        placing.check_memory(objective, target)
+        optimizer = prepare.optimizer(request, prepared)
+        # Places that cannot be written to, and workers that are not there, are better found now than after an hour.
+        stack.enter_context(_folder_for(target))
+        team = stack.enter_context(assembled(placing, objective, target, folder))
+        record = RunRecord(folder, target, team.placing, prepare.limits(request))
+        if not request.no_store:
+            optimizer.keep(request.store, run_id=prepared.id, problem=target.name, meta=record.as_meta())
+        stopped = evaluate(optimizer, objective, record, team, output, stdout)
     # Linear constraints may have cut the optimum off.
-    optimum = prepared.objective.optimum if optimizer.linear_constraints is None else None
-    return _finish(optimizer, record, stopped, path, optimum, output)
+    optimum = objective.optimum if optimizer.linear_constraints is None else None
+    end = told(
+        optimizer, prepared.id, record, stopped, store=None if request.no_store else request.store, optimum=optimum
+    )
+    return _finish(end, stopped, output)
 
 
-def resume(path: str, output: Output, *, folder: str | None = None) -> int:
-    """Carry on with a saved run, and return the exit code.
+def resume(
+    store: str, given: str | None, output: Output, *, folder: str | None, change: Callable[[Placing], Placing]
+) -> int:
+    """Carry on with a run in a store, and return the exit code.
 
     Parameters
     ----------
+    given
+        What the run is called, or the beginning or end of it; None is the latest one that is not finished.
     folder
         Where the run's function or program is now; None is where the run was begun.
+    change
+        Gives where evaluations take place from now on.
     """
     output = replace(output, plot=picture.checked(output.plot))
     if folder is not None and not os.path.isdir(folder):
         raise InputError(f"--folder {folder}: there is no such folder.")
-    optimizer = Optimizer.load(path)
-    record, done = _record(optimizer, path)
-    if folder is not None:
-        record = replace(record, folder=os.path.abspath(folder))
-    if done in _FINAL:
+    run_id = shelf.find(store, given) if given is not None else shelf.latest_unfinished(store)
+    stored = shelf.read(store, run_id)
+    if given != run_id and not output.quiet:
+        note(f"Run {run_id}")
+    if shelf.reason_of(stored.status).is_final:
         if not output.quiet:
-            note(f"The run {record.id} is finished; there is nothing left to do.")
-        return _finish(optimizer, record, Stopped(done), path, None, output)
-    file = Path(path).absolute()
-    with _where_it_was_begun(record, path, output.quiet):
+            note(f"The run {run_id} is finished; there is nothing left to do.")
+        stopped = Stopped(shelf.reason_of(stored.status))
+        optimizer, _ = Optimizer.stored(store, run_id)
+        return _finish(told(optimizer, run_id, shelf.record_of(stored), stopped, store=store), stopped, output)
+
+    record = shelf.record_to_resume(store, stored)
+    record = replace(record, placing=change(record.placing), folder=os.path.abspath(folder or record.folder))
+    place = os.path.abspath(store)  # for the current folder changes
+    shelf.refuse_if_active(place, run_id)
+    with ExitStack() as stack:
+        stack.enter_context(_where_it_was_begun(record, run_id, output.quiet))
+        stdout = stack.enter_context(nothing_but_json(output.is_json))
+        copy = shelf.restored(store, stored)
         try:
-            with nothing_but_json(output.is_json):
-                objective = record.target.load(optimizer.space, optimizer.n_constraints)
-            if objective.memory is not None:
-                objective.memory.restore(record.memory)
+            objective = record.target.load(copy.setup.space, copy.setup.n_constraints)
         except BoidsError as error:
-            raise StoreError(f"The snapshot {path!r} cannot be resumed: {error}") from error
-        with _folder_for(record.target):
-            stopped = _evaluate(optimizer, objective, Saver(optimizer, file, record, objective.memory), output)
+            raise StoreError(f"The run {run_id!r} cannot be resumed: {error}") from error
+        record.placing.check_memory(objective, record.target)
+        stack.enter_context(_folder_for(record.target))
+        team = stack.enter_context(assembled(record.placing, objective, record.target, record.folder))
+        record = replace(record, placing=team.placing)
+        optimizer = Optimizer.resume(place, run_id)
+        if optimizer.kept is not None:
+            optimizer.kept.note(StopReason.RUNNING.value, record.as_meta())
+        stopped = evaluate(optimizer, objective, record, team, output, stdout)
     optimum = objective.optimum if optimizer.linear_constraints is None else None
-    return _finish(optimizer, record, stopped, path, optimum, output)
+    return _finish(told(optimizer, run_id, record, stopped, store=store, optimum=optimum), stopped, output)
 
 
-def _evaluate(optimizer: Optimizer, objective: Objective, saver: Saver, output: Output) -> Stopped:
-    """Evaluate until there is a reason to stop; then save."""
-    record, limits, first_failure = saver.record, saver.record.limits, FirstFailure()
-    with nothing_but_json(output.is_json) as stdout, Interrupts() as interrupts:
-        with ExitStack() as stack:
-            fun = objective.fun
-            if limits.isolate:  # before the display starts a thread, and where prints go to stderr already
-                fun = stack.enter_context(isolate(fun, timeout=limits.eval_timeout))
-            watchers: list[Callable[[Optimizer, Trial], Any]] = []
-            if not output.quiet and (sys.stderr.isatty() or not output.is_json):
-                title = ending.headline(record.target.name, optimizer)
-                watchers.append(stack.enter_context(Progress(optimizer, title=title)).update)
-            if output.json_lines:
-                watchers.append(JsonLines(stdout).update)
-
-            def after(optimizer: Optimizer, trial: Trial) -> None:
-                for watcher in watchers:
-                    watcher(optimizer, trial)
-                saver.settle()
-                saver.save_if_due()
-                interrupts.strike()  # for an objective that swallowed it
-
-            try:
-                reason = drive.run(
-                    optimizer,
-                    interrupts.guard(first_failure.watch(fun)),
-                    vectorized=limits.vectorized,
-                    batch=limits.batch,
-                    timeout=limits.timeout,
-                    target=limits.target,
-                    patience=limits.patience,
-                    callback=after,
-                )
-            except BaseException:  # a mistake in the method; what has been evaluated is worth keeping all the same
-                with suppress(StoreError):
-                    saver.save(RUNNING)
-                raise
-            finally:
-                interrupts.disarm()
-        problem = None
-        try:
-            saver.save(reason.value)
-        except StoreError as error:  # the end is told first
-            problem = error
-    return Stopped(reason, interrupts.received, problem, first_failure.traceback)
-
-
-def _finish(
-    optimizer: Optimizer, record: RunRecord, stopped: Stopped, path: str | None, optimum: float | None, output: Output
-) -> int:
-    """Tell the end of a run, draw it if wanted, and return the exit code."""
-    end = Ending(
-        id=record.id,
-        target=record.target.name,
+def told(
+    optimizer: Optimizer,
+    run_id: str,
+    record: RunRecord | None,
+    stopped: Stopped,
+    *,
+    store: str | None,
+    optimum: float | None = None,
+    name: str = "",
+) -> Ending:
+    """Return what there is to tell of a run; `name` says what was minimised if there is no record of it."""
+    return Ending(
+        id=run_id,
+        target=name if record is None else record.target.name,
         result=Result.of(optimizer, stopped.reason),
         optimizer=optimizer,
-        saved=None if stopped.problem else path,
-        final=stopped.reason in _FINAL,
+        store=store,
         optimum=optimum,
-        folder="" if _is_here(record.folder) else record.folder,
-        files=_files(record, optimizer),
+        folder="" if record is None or _is_here(record.folder) else record.folder,
+        files=None if record is None else _files(record, optimizer),
         traceback=stopped.traceback,
+        workers=stopped.workers,
     )
+
+
+def _finish(end: Ending, stopped: Stopped, output: Output) -> int:
+    """Tell the end of a run, draw it if wanted, and return the exit code."""
     ending.write(end, as_json=output.is_json)
     code = 0 if end.has_point else 1
     if output.plot is not None:
@@ -194,29 +152,15 @@ def _files(record: RunRecord, optimizer: Optimizer) -> tuple[str, str] | None:
     return (target.keep, target.workdir) if count else None
 
 
-def _record(optimizer: Optimizer, path: str) -> tuple[RunRecord, StopReason | None]:
-    """Return what was saved beside the optimizer, and why the run had ended."""
-    if not optimizer.meta:
-        raise StoreError(
-            f"The snapshot {path!r} was not made by `boids run`, so its objective is not known; "
-            "continue it in Python with boids.Optimizer.load."
-        )
-    try:
-        record: RunRecord = plain.decode(optimizer.meta, RunRecord, [], "meta")
-        return record, None if record.status == RUNNING else StopReason(record.status)
-    except (StoreError, ValueError) as error:
-        raise StoreError(f"The snapshot {path!r} cannot be resumed: {error}") from error
-
-
 @contextmanager
-def _where_it_was_begun(record: RunRecord, path: str, quiet: bool) -> Iterator[None]:
+def _where_it_was_begun(record: RunRecord, run_id: str, quiet: bool) -> Iterator[None]:
     """Work in the folder where a run was begun, if its objective needs something there."""
     if not record.target.is_local or _is_here(record.folder):
         yield
         return
     if not os.path.isdir(record.folder):
         raise StoreError(
-            f"The snapshot {path!r} cannot be resumed: it was begun in the folder {record.folder!r}, which is not "
+            f"The run {run_id!r} cannot be resumed: it was begun in the folder {record.folder!r}, which is not "
             "there; say where its function or program is now with --folder DIR."
         )
     if not quiet:

@@ -8,39 +8,14 @@ import threading
 import time
 import weakref
 from multiprocessing.connection import Connection, wait
-from typing import Any, Literal, Protocol, TypeAlias, final
+from typing import Any, final
 
 from boids.errors import EvaluationError
-from boids.isolation.keeper import Keeper
-from boids.isolation.spawner import Spawner
-from boids.isolation.worker import Function
-from boids.process_group import describe_exit
-from boids.values import real_number
-
-StartMethod: TypeAlias = Literal["fork", "spawn"]
+from boids.isolation.host import Host, StartMethod, checked_start_method, checked_timeout, make_host
+from boids.isolation.worker import Answer, Function, describe_ending, receive
 
 #: Seconds to wait at a time: the system's calls count in milliseconds, and not beyond 2^31 of them.
 _LONGEST_WAIT = 86400.0
-
-
-class Host(Protocol):
-    """Where workers come from; there is one at a time."""
-
-    @property
-    def sentinel(self) -> Any:
-        """What becomes ready to read when the worker is dead."""
-
-    def connect(self) -> Connection[Any, Any]:
-        """Return the connection to the worker, a new one if need be."""
-
-    def end(self) -> int | None:
-        """End the worker and everything it has started, and return its exit code, or None if that is not known."""
-
-    def stop(self) -> None:
-        """End the worker for good; an evaluation that another thread waits for finds it dead."""
-
-    def close(self) -> None:
-        """Give back what is left, when no evaluation is going on any more."""
 
 
 def isolate(fun: Function, *, timeout: float | None = None, start_method: StartMethod | None = None) -> Isolated:
@@ -48,7 +23,8 @@ def isolate(fun: Function, *, timeout: float | None = None, start_method: StartM
 
     An evaluation that crashes its process, ends it or takes too long becomes an `EvaluationError`, as does an exception
     of the function; its traceback is a note of the error. The process is used again for the next evaluation, unless it
-    had to be ended; everything that the function has started ends with it. Wrap a function early, before threads are
+    had to be ended; everything that the function has started ends with it. Every evaluation begins in the folder in
+    which the function was wrapped. Wrap a function early, before threads are
     started, and close the wrapper when done, best in a ``with`` statement.
 
     Parameters
@@ -81,18 +57,15 @@ class Isolated:
     def __init__(self, fun: Function, *, timeout: float | None = None, start_method: StartMethod | None = None) -> None:
         if not callable(fun):
             raise ValueError(f"fun must be callable, got {fun!r}.")
-        if timeout is not None and not 0.0 < real_number(timeout, "timeout") < math.inf:
-            raise ValueError(f"timeout must be a positive number of seconds, or None, got {timeout!r}.")
         self.fun = fun
-        self.timeout = timeout
-        self.start_method: StartMethod = start_method or ("fork" if hasattr(os, "fork") else "spawn")
-        known = ("fork", "spawn") if hasattr(os, "fork") else ("spawn",)
-        if self.start_method not in known:
-            raise ValueError(f"start_method must be {' or '.join(map(repr, known))}, got {start_method!r}.")
+        self.timeout = checked_timeout(timeout)
+        self.start_method = checked_start_method(start_method)
         self._lock = threading.RLock()  # a signal handler may call `close` in the middle of an evaluation
-        self._host: Host = Keeper(fun) if self.start_method == "fork" else Spawner(fun)
+        self._host = make_host(fun, self.start_method)
         self._finalizer = weakref.finalize(self, _finish, self._host, self._lock)  # also when the interpreter exits
         self._owner = os.getpid()
+        if self.start_method == "spawn":
+            self._host.connect()  # so that a function that cannot be sent there is refused right away
 
     def __repr__(self) -> str:
         return f"isolate({self.fun!r}, timeout={self.timeout!r})"
@@ -109,17 +82,19 @@ class Isolated:
                 raise EvaluationError("This isolated function has been closed; call isolate() again.")
             connection = self._host.connect()
             try:
-                is_value, answer, details = self._exchange(connection, params)
+                answer = self._exchange(connection, params)
             except (EOFError, OSError):
-                ending = _ending(self._host.end(), is_closed=not self._finalizer.alive)
+                ending = describe_ending(self._host.end())
+                if not self._finalizer.alive:
+                    ending = "was ended, for the isolated function was closed"
                 raise EvaluationError(f"The process of the evaluation {ending}.") from None
             except BaseException:  # too late, or interrupted: the worker is still at it
                 self._host.end()
                 raise
-        if is_value:
-            return answer
-        error = EvaluationError(answer)
-        error.add_note(f"In the process of the evaluation:\n{details}")
+        if answer.returned:
+            return answer.value
+        error = EvaluationError(answer.value)
+        error.add_note(f"In the process of the evaluation:\n{answer.details}")
         raise error
 
     def __enter__(self) -> Isolated:
@@ -132,7 +107,7 @@ class Isolated:
         """End the other process, and with it an evaluation in another thread; nothing happens the second time."""
         self._finalizer()
 
-    def _exchange(self, connection: Connection[Any, Any], params: Any) -> tuple[bool, Any, str]:
+    def _exchange(self, connection: Connection[Any, Any], params: Any) -> Answer:
         """Send a point and return the answer; EOFError if the worker is gone."""
         begun = time.monotonic()
         connection.send(params)
@@ -142,8 +117,7 @@ class Isolated:
                 raise EvaluationError(f"The evaluation took longer than {self.timeout:g} s and was ended.")
             ready = wait([connection, self._host.sentinel], min(left, _LONGEST_WAIT))
             if connection in ready:
-                answer: tuple[bool, Any, str] = connection.recv()
-                return answer
+                return receive(connection)
             if ready:  # dead, while something that it has started holds its end of the connection
                 raise EOFError
 
@@ -156,9 +130,3 @@ def _finish(host: Host, lock: threading.RLock) -> None:
     host.stop()
     with lock:
         host.close()
-
-
-def _ending(code: int | None, is_closed: bool) -> str:
-    if is_closed:
-        return "was ended, for the isolated function was closed"
-    return "is lost" if code is None else describe_exit(code)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import sys
-from multiprocessing.connection import Connection
+import threading
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
 from typing import Any, final
 
-from boids.isolation.worker import Function, reset_signals, work
-from boids.process_group import describe_exit, end_group
+from boids.isolation.surroundings import current_folder
+from boids.isolation.worker import Function, describe_ending, reset_signals, work
+from boids.process_group import end_group
 from boids.values import describe_error
 
 
@@ -18,11 +22,13 @@ class Spawner:
     """Workers that are fresh Python processes."""
 
     def __init__(self, fun: Function) -> None:
+        self.pid = 0
         self._fun = fun
+        self._folder = current_folder()
         self._owner = os.getpid()
         self._context = multiprocessing.get_context("spawn")
         self._worker: tuple[Any, Connection[Any, Any]] | None = None
-        self.connect()  # so that a function that cannot be sent there is refused right away
+        self._is_ready = False
 
     @property
     def sentinel(self) -> Any:
@@ -31,12 +37,21 @@ class Spawner:
 
     def connect(self) -> Connection[Any, Any]:
         """Return the connection to the worker, started anew if need be."""
-        if self._worker is not None and not self._worker[0].is_alive():
+        if self._worker is not None and self._is_ready and not self._worker[0].is_alive():
             self.end()
+        self.start()
+        if self._worker is None:
+            raise ValueError("The worker was ended while it started.")
+        if not self._is_ready:
+            self._await_start(self._worker[1])
+        return self._worker[1]
+
+    def start(self) -> None:
+        """Start a worker if there is none; it makes its imports while we go on."""
         if self._worker is None:
             point, its_point = self._context.Pipe()
             # As a daemon, for multiprocessing waits at exit for all others, before our finalizer may have its turn.
-            process = self._context.Process(target=_main, args=(self._fun, its_point), daemon=True)
+            process = self._context.Process(target=_main, args=(self._fun, its_point, self._folder), daemon=True)
             try:
                 process.start()
             except Exception as error:
@@ -47,17 +62,16 @@ class Spawner:
                 ) from None
             finally:
                 its_point.close()
-            self._worker = process, point
-            self._await_start(point)
-        return self._worker[1]
+            self._worker, self._is_ready, self.pid = (process, point), False, process.pid or 0
 
     def _await_start(self, point: Connection[Any, Any]) -> None:
         """Wait until the worker has made its imports, which must not count as time of an evaluation."""
         try:
             point.recv()
+            self._is_ready = True
         except (EOFError, OSError):
             code = self.end()
-            ending = "is lost" if code is None else describe_exit(code)
+            ending = describe_ending(code)
             raise ValueError(
                 f"The new process for {self._fun!r} {ending} before it could begin; standard error says why. A script "
                 "that spawns processes needs `if __name__ == '__main__':`."
@@ -65,6 +79,12 @@ class Spawner:
         except BaseException:
             self.end()
             raise
+
+    def begin_to_end(self) -> None:
+        """Ask the worker and everything it has started to end, and do not wait for it."""
+        if sys.platform != "win32" and self._worker is not None and os.getpid() == self._owner:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._worker[0].pid, signal.SIGTERM)
 
     def end(self) -> int | None:
         """End the worker and everything it has started, and return its exit code."""
@@ -98,9 +118,20 @@ def _end(process: Any) -> None:
     process.kill()  # where there are no groups, or it has not come to leading one
 
 
-def _main(fun: Function, connection: Connection[Any, Any]) -> None:
+def _main(fun: Function, connection: Connection[Any, Any], folder: str | None) -> None:
     if sys.platform != "win32":
         os.setsid()
         reset_signals()
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_die_with, args=(parent.sentinel,), daemon=True).start()
     connection.send("ready")
-    work(fun, connection)
+    work(fun, connection, folder, is_one_of_many=False)  # a fresh process draws numbers of its own
+
+
+def _die_with(sentinel: int) -> None:
+    """End this process and its children when the caller is gone."""
+    wait([sentinel])
+    if sys.platform != "win32":
+        os.killpg(0, signal.SIGKILL)
+    os._exit(1)

@@ -2,6 +2,7 @@
 
 from typing import TypeAlias
 
+from boids.cli.targets.elsewhere import FunctionElsewhere
 from boids.cli.targets.function import FunctionTarget
 from boids.cli.targets.objective import Memory, Objective
 from boids.cli.targets.problem import ProblemTarget
@@ -9,4 +10,4 @@ from boids.cli.targets.program import ProgramTarget
 
 Target: TypeAlias = ProblemTarget | FunctionTarget | ProgramTarget
 
-__all__ = ["FunctionTarget", "Memory", "Objective", "ProblemTarget", "ProgramTarget", "Target"]
+__all__ = ["FunctionElsewhere", "FunctionTarget", "Memory", "Objective", "ProblemTarget", "ProgramTarget", "Target"]

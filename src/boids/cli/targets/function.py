@@ -34,12 +34,12 @@ class FunctionTarget:
         return Objective(imported(self.name), space, n_constraints)
 
 
-def imported(name: str) -> Callable[[Any], Any]:
-    """Return the function that "module:function" means; the current folder is searched first."""
+def imported(name: str, folder: str | None = None) -> Callable[[Any], Any]:
+    """Return the function that "module:function" means; a folder, by default the current one, is searched first."""
     module_name, _, path = name.partition(":")
     if not module_name or not all(path.split(".")):
         raise InputError(f"A function of your own is written module:function, got {name!r}.")
-    found, reached = _imported_module(module_name), module_name
+    found, reached = _imported_module(module_name, os.getcwd() if folder is None else folder), module_name
     for part in path.split("."):
         if not hasattr(found, part):
             known = [each for each in vars(found) if not each.startswith("_")] if hasattr(found, "__dict__") else []
@@ -52,13 +52,12 @@ def imported(name: str) -> Callable[[Any], Any]:
     return fun
 
 
-def _imported_module(name: str) -> Any:
+def _imported_module(name: str, folder: str) -> Any:
     if name.endswith(".py") or os.sep in name:
         module = os.path.basename(name).removesuffix(".py") or "module"
         raise InputError(
             f"{name!r} is a file, but the name of a module is needed; go to its folder and write {module}:function."
         )
-    folder = os.getcwd()
     if folder not in sys.path[:1]:
         sys.path.insert(0, folder)
     importlib.invalidate_caches()
