@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from boids import algorithms, problems
+    from boids.citations import cite
     from boids.errors import (
         BoidsError,
         BudgetExhausted,
@@ -63,6 +64,7 @@ _HOME = {
     "SpaceExhausted": "boids.errors",
     "WorkersGone": "boids.errors",
     "Store": "boids.store",
+    "cite": "boids.citations",
 }
 
 __all__ = [
@@ -93,6 +95,7 @@ __all__ = [
     "Trial",
     "WorkersGone",
     "algorithms",
+    "cite",
     "isolate",
     "minimize",
     "problems",

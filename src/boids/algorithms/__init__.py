@@ -4,14 +4,62 @@ from __future__ import annotations
 
 from typing import Any
 
+from boids.algorithms.alebo import ALEBO
+from boids.algorithms.baxus import Baxus
 from boids.algorithms.boids import Boids
+from boids.algorithms.cmabo import CMABO
+from boids.algorithms.cmaes import CMAES
+from boids.algorithms.hesbo import HeSBO
+from boids.algorithms.linebo import LineBO
 from boids.algorithms.protocol import Algorithm
+from boids.algorithms.pso import PSO
 from boids.algorithms.random_search import RandomSearch
+from boids.algorithms.rducb import RDUCB
+from boids.algorithms.sobol import Sobol
+from boids.algorithms.standard_bo import StandardBO
+from boids.algorithms.turbo import Turbo
+from boids.algorithms.vanilla_bo import VanillaBO
 from boids.errors import MethodError, did_you_mean, shown
 
-ALGORITHMS: dict[str, type[Any]] = {cls.name: cls for cls in (Boids, RandomSearch)}
+ALGORITHMS: dict[str, type[Any]] = {
+    cls.name: cls
+    for cls in (
+        Boids,
+        RandomSearch,
+        LineBO,
+        CMABO,
+        CMAES,
+        PSO,
+        Sobol,
+        RDUCB,
+        Turbo,
+        Baxus,
+        StandardBO,
+        VanillaBO,
+        HeSBO,
+        ALEBO,
+    )
+}
 
-__all__ = ["ALGORITHMS", "Algorithm", "Boids", "RandomSearch", "find"]
+__all__ = [
+    "ALEBO",
+    "ALGORITHMS",
+    "CMABO",
+    "CMAES",
+    "PSO",
+    "RDUCB",
+    "Algorithm",
+    "Baxus",
+    "Boids",
+    "HeSBO",
+    "LineBO",
+    "RandomSearch",
+    "Sobol",
+    "StandardBO",
+    "Turbo",
+    "VanillaBO",
+    "find",
+]
 
 _MEMBERS = ("name", "State", "init", "ready", "ask", "tell", "diagnostics")
 

@@ -27,6 +27,7 @@ def train(
     refit_fraction: float,
     rng: np.random.Generator,
     known_noise: FloatArray | None = None,
+    released: ReleasedTraining | None = None,
 ) -> Hyperparameters | None:
     """Return new hyper-parameters, or None if the last ones are still good enough.
 
@@ -38,11 +39,13 @@ def train(
         scratch every time.
     last, fitted_at
         The last hyper-parameters and the number of data they were fitted to.
+    released
+        Other constants of the released procedure, for methods that have their own.
     """
     likelihood = MarginalLikelihood(surrogate, inputs, outputs, known_noise)
     n, dim = inputs.shape
     if training == "released":
-        return ReleasedTraining()(likelihood, rng)
+        return (released or ReleasedTraining())(likelihood, rng)
     if training == "multistart" or last is None:
         starts = [surrogate.default_start(dim), *screened_starts(likelihood, rng, candidates=10, keep=2)]
         return fit(likelihood, starts if last is None else [*starts, last])
