@@ -190,6 +190,8 @@ class Placing:
             for name in ("executor", "eval_timeout"):
                 if getattr(self, name) is not None:
                     raise ValueError(f"vectorized=True does not go with {name}, which is for one point at a time.")
+            if getattr(fun, "stateful", False):
+                raise ValueError("vectorized=True does not go with an objective that remembers its evaluations.")
             if self.asynchronous:
                 raise ValueError("vectorized=True does not go with asynchronous=True: rows come together.")
 
