@@ -134,7 +134,7 @@ def minimize(
     setup = Setup.of(space, budget, method, seed, noisy, n_constraints, linear_constraints, penalty, x0)
     with ExitStack() as stack:
         # Before anything that starts a thread: workers are forked.
-        workers = placing.workers(fun)
+        workers = placing.workers(fun, setup.budget)
         if workers is not None:
             stack.enter_context(workers)
         memory = fun if getattr(fun, "stateful", False) else None
@@ -195,13 +195,13 @@ class Placing:
             if self.asynchronous:
                 raise ValueError("vectorized=True does not go with asynchronous=True: rows come together.")
 
-    def workers(self, fun: Callable[[Any], Any]) -> Workers | None:
-        """Return the workers, None for this process."""
+    def workers(self, fun: Callable[[Any], Any], budget: int) -> Workers | None:
+        """Return the workers, None for this process; not more processes than there will be evaluations."""
         if self.executor is not None:
             return workers_for(self.executor, fun, None if self.n_workers == 1 else self.n_workers, self.eval_timeout)
         if self.vectorized or (self.n_workers == 1 and self.eval_timeout is None):
             return None
-        return ProcessWorkers(fun, self.n_workers, timeout=self.eval_timeout)
+        return ProcessWorkers(fun, min(self.n_workers, budget), timeout=self.eval_timeout)
 
 
 def _optimizer(
