@@ -8,6 +8,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, final
 
+import numpy as np
+
 from boids import drive, recording
 from boids.algorithms import Algorithm
 from boids.drive import Lost, check_lost
@@ -180,6 +182,9 @@ class Placing:
     def check(self, fun: Any) -> None:
         """Refuse what does not go together."""
         check_lost(self.lost)
+        for name in ("asynchronous", "vectorized"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise ValueError(f"{name} must be True or False, got {shown(getattr(self, name))}.")
         elsewhere = positive_int(self.n_workers, "n_workers") > 1 or self.executor is not None
         if elsewhere and getattr(fun, "stateful", False):
             raise ValueError(
