@@ -300,7 +300,7 @@ class Calls(RuleBasedStateMachine):
         least = min(trial.violation for trial in done)
         assert best.violation == least
         if not self.optimizer.noisy:
-            assert best is min(done, key=lambda trial: (trial.violation, trial.value, trial.id))
+            assert best == min(done, key=lambda trial: (trial.violation, trial.value, trial.id))
             assert self.optimizer.estimate == best.value
 
     # --- the means ----------------------------------------------------------------------------------------

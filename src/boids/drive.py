@@ -32,8 +32,6 @@ T = TypeVar("T")
 
 #: Rows of a matrix at the most when nobody asked for a number, so that limits and Ctrl-C get their turn.
 MOST_ROWS = 100
-#: How often an evaluation is begun at the most because its worker was lost.
-_ATTEMPTS = 2
 #: Seconds after which to look for workers that have come in the meantime.
 _LOOK = 1.0
 
@@ -143,6 +141,7 @@ class _Flight:
         self._lost = lost
         self._in_order = in_order
         self._flying: dict[int, Trial] = {}
+        self._retried: set[int] = set()  # not more than once; interruptions of the run do not count
 
     @property
     def count(self) -> int:
@@ -181,7 +180,8 @@ class _Flight:
         for evaluation in self._workers.wait(timeout):
             trial = self._flying.pop(evaluation.key)
             self._optimizer.add_time("evaluate", evaluation.seconds)
-            if evaluation.lost and self._lost == "retry" and trial.attempts < _ATTEMPTS:
+            if evaluation.lost and self._lost == "retry" and trial.id not in self._retried:
+                self._retried.add(trial.id)
                 self._begin_again(trial.id)
             else:
                 done += self._land(trial.id, self._reading(evaluation))

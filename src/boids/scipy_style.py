@@ -8,6 +8,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, final
 
+import numpy as np
+
 from boids import drive, recording
 from boids.algorithms import Algorithm
 from boids.drive import Lost, check_lost
@@ -134,7 +136,7 @@ def minimize(
     setup = Setup.of(space, budget, method, seed, noisy, n_constraints, linear_constraints, penalty, x0)
     with ExitStack() as stack:
         # Before anything that starts a thread: workers are forked.
-        workers = placing.workers(fun)
+        workers = placing.workers(fun, setup.budget)
         if workers is not None:
             stack.enter_context(workers)
         memory = fun if getattr(fun, "stateful", False) else None
@@ -180,6 +182,9 @@ class Placing:
     def check(self, fun: Any) -> None:
         """Refuse what does not go together."""
         check_lost(self.lost)
+        for name in ("asynchronous", "vectorized"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise ValueError(f"{name} must be True or False, got {shown(getattr(self, name))}.")
         elsewhere = positive_int(self.n_workers, "n_workers") > 1 or self.executor is not None
         if elsewhere and getattr(fun, "stateful", False):
             raise ValueError(
@@ -190,16 +195,18 @@ class Placing:
             for name in ("executor", "eval_timeout"):
                 if getattr(self, name) is not None:
                     raise ValueError(f"vectorized=True does not go with {name}, which is for one point at a time.")
+            if getattr(fun, "stateful", False):
+                raise ValueError("vectorized=True does not go with an objective that remembers its evaluations.")
             if self.asynchronous:
                 raise ValueError("vectorized=True does not go with asynchronous=True: rows come together.")
 
-    def workers(self, fun: Callable[[Any], Any]) -> Workers | None:
-        """Return the workers, None for this process."""
+    def workers(self, fun: Callable[[Any], Any], budget: int) -> Workers | None:
+        """Return the workers, None for this process; not more processes than there will be evaluations."""
         if self.executor is not None:
             return workers_for(self.executor, fun, None if self.n_workers == 1 else self.n_workers, self.eval_timeout)
         if self.vectorized or (self.n_workers == 1 and self.eval_timeout is None):
             return None
-        return ProcessWorkers(fun, self.n_workers, timeout=self.eval_timeout)
+        return ProcessWorkers(fun, min(self.n_workers, budget), timeout=self.eval_timeout)
 
 
 def _optimizer(

@@ -41,7 +41,7 @@ def test_a_batch_has_different_points_on_different_lines(dim, size, objective):
     batch = [desk.ask() for _ in range(size)]
     assert closest(units(batch)) >= SEPARATION
     uses = np.bincount([p.memo["line"] for p in batch], minlength=20)
-    assert uses.max() - uses.min() <= 1
+    assert np.count_nonzero(uses) >= min(size, 20) / 2  # preferred, not forced
 
 
 @pytest.mark.parametrize("size", [8, 40])

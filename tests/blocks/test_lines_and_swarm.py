@@ -177,12 +177,14 @@ def test_the_bandit_follows_the_line_on_which_the_draw_is_lowest():
     flat = int(np.argmin(seen["values"]))
     assert chosen == flat // 50
     np.testing.assert_allclose(rewards, -seen["values"].min(axis=1))
-    other, _ = select_line(draw, lines, 50, np.random.default_rng(1), busy=[chosen])
-    assert other != chosen
+    # Being followed costs a line a quarter of a standard deviation each time: enough to lose against its like.
+    ranked = np.argsort(-rewards)
+    gap = (rewards[ranked[0]] - rewards[ranked[1]]) / rewards.std()
+    for times in range(20):
+        next_one, _ = select_line(draw, lines, 50, np.random.default_rng(1), busy=[chosen] * times)
+        assert next_one == (chosen if 0.25 * times < gap else ranked[1])
     again, _ = select_line(draw, lines, 50, np.random.default_rng(1), busy=range(5))
     assert again == chosen
-    least, _ = select_line(draw, lines, 50, np.random.default_rng(1), busy=[*range(5), *(set(range(5)) - {2})])
-    assert least == 2
 
 
 @given(st.integers(1, 40), st.integers(1, 12), st.integers(0, 2**32))

@@ -469,3 +469,8 @@ def test_spawned_workers():
         ]
     with pytest.raises(ValueError, match="cannot be sent to a new process"):
         ProcessWorkers(lambda x: x, 2, start_method="spawn")
+
+
+def test_a_slip_of_the_finger_starts_no_million_processes():
+    with pytest.raises(ValueError, match="n_workers must be at most 1000"):
+        ProcessWorkers(abs, 10**6)

@@ -2,7 +2,7 @@
 
 Ours; the paper evaluates one point at a time. Three things keep proposals apart: the models are conditioned on
 the pending points at their predicted means (Ginsbourger, Le Riche & Carraro, *Kriging is well-suited to parallelize
-optimization*, 2010: the "believer"), lines that are being followed are left to themselves while others are free, and
+optimization*, 2010: the "believer"), lines that nobody follows are preferred to others that are hardly better, and
 no proposal is nearer than `SEPARATION` to a pending one, if the space has such a point at all.
 
 Notation

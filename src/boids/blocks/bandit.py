@@ -12,6 +12,10 @@ import numpy as np
 from boids.blocks.line import Lines
 from boids.records import BoolArray, FloatArray
 
+#: What a line loses for each evaluation that is under way on it, in standard deviations of the lines' rewards: another
+#: line that is nearly as good is preferred, and one that is not does not become better by being free.
+CROWDING = 0.25
+
 
 def select_line(
     draw: Callable[[FloatArray, FloatArray, FloatArray], FloatArray],
@@ -30,12 +34,12 @@ def select_line(
     per_line
         Uniform candidates on every chord.
     busy
-        Lines that are being evaluated, as often as they are: a line is taken only if none is less busy.
+        Lines that are being evaluated, as often as they are: each time costs a line `CROWDING` of its reward.
     """
     t = lines.parameters(per_line, rng)
     rewards = -np.asarray(draw(lines.origins, lines.directions, t), dtype=np.float64).min(axis=1)
-    eligible = np.where(least_busy(len(rewards), busy), rewards, -np.inf)
-    return int(np.argmax(eligible)), rewards
+    load = np.bincount(np.asarray(busy, dtype=np.int64), minlength=len(rewards))
+    return int(np.argmax(rewards - CROWDING * rewards.std() * load)), rewards
 
 
 def least_busy(count: int, busy: Sequence[int]) -> BoolArray:

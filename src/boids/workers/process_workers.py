@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any, Self, final
 
-from boids.errors import WorkersGone
+from boids.errors import WorkersGone, shown
 from boids.isolation.host import Host, StartMethod, checked_start_method, checked_timeout, make_host
 from boids.isolation.worker import Function, describe_ending, receive
 from boids.values import positive_int
@@ -23,6 +23,8 @@ from boids.workers.evaluation import Deadline, Evaluation
 #: Bytes that a worker's memory may grow after its first evaluation; if it has doubled too, the worker is replaced.
 MEMORY_GROWTH = 2**30
 
+#: More processes than this are a slip of the finger, and the end of most machines.
+MOST_PROCESSES = 1000
 #: Seconds to wait at a time: the system's calls count in milliseconds, and not beyond 2^31 of them.
 _LONGEST_WAIT = 86400.0
 #: How often to hand over a point to a worker that turns out to be dead.
@@ -74,15 +76,15 @@ class ProcessWorkers:
         if not callable(fun):
             raise ValueError(f"fun must be callable, got {fun!r}.")
         self._count = positive_int(count, "n_workers")
+        if self._count > MOST_PROCESSES:
+            raise ValueError(f"n_workers must be at most {MOST_PROCESSES} on one machine, got {shown(count)}.")
         self._timeout = checked_timeout(timeout)
         self._memory_growth = memory_growth
         method = checked_start_method(start_method)
         hosts: list[Host] = []
         self._finalizer = weakref.finalize(self, _end_all, hosts)  # also when the interpreter exits
         try:
-            for _ in range(
-                self._count
-            ):  # all keepers before the first worker, so that they have no more than they need
+            for _ in range(self._count):  # all keepers before the first worker: they have no more than they need
                 hosts.append(make_host(fun, method, is_one_of_many=True))
             for host in hosts:
                 host.start()
