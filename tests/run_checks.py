@@ -126,6 +126,8 @@ class FakeWorkers:
         How many there are, one number for each wait; the last one holds on.
     """
 
+    seconds = 1.0  # that an evaluation is said to take
+
     def __init__(
         self,
         fun: Callable[[Any], Any],
@@ -164,7 +166,7 @@ class FakeWorkers:
                 found.append(Evaluation(key, error="The worker vanished.", lost=True))
                 continue
             try:
-                found.append(Evaluation(key, self.fun(params), seconds=1.0))
+                found.append(Evaluation(key, self.fun(params), seconds=self.seconds))
             except Exception as error:
                 found.append(Evaluation(key, error=f"{type(error).__name__}: {error}"))
         return found

@@ -142,6 +142,32 @@ def test_asynchronous_runs_learn_in_the_order_of_completion(script):
     assert sorted(workers.begun) == list(range(9))
 
 
+@pytest.mark.parametrize(("seconds", "ahead"), [(1e6, 0), (1e-9, 1)])
+def test_quick_evaluations_get_their_proposals_ahead(seconds, ahead):
+    optimizer, workers, most = new(), FakeWorkers(failing, sizes=[2]), []
+    workers.seconds, wait = seconds, workers.wait
+
+    def watched(timeout=None):
+        most.append(len(optimizer.pending) - len(workers.under_way))
+        return wait(timeout)
+
+    workers.wait = watched
+    assert drive.run(optimizer, workers=workers, asynchronous=True) is StopReason.BUDGET
+    assert max(most) == ahead
+    assert workers.most <= 2
+    assert sorted(workers.begun) == sorted(workers.ended) == list(range(9))
+
+
+def test_what_is_ready_is_not_begun_after_the_time_limit():
+    optimizer, workers, ticks = new(), FakeWorkers(failing, sizes=[2]), iter(range(1000))
+    workers.seconds = 1e-9
+    reason = drive.run(optimizer, workers=workers, asynchronous=True, timeout=6, clock=lambda: next(ticks))
+    assert reason is StopReason.TIMEOUT
+    assert workers.under_way == {}
+    assert {trial.id for trial in optimizer.pending}.isdisjoint(workers.begun)
+    assert sorted(workers.begun) == sorted(workers.ended)
+
+
 def test_a_free_worker_gets_a_new_point_at_once():
     optimizer = new()
     under_way = []

@@ -32,6 +32,8 @@ T = TypeVar("T")
 
 #: Rows of a matrix at the most when nobody asked for a number, so that limits and Ctrl-C get their turn.
 MOST_ROWS = 100
+#: Proposals are made ahead if making them takes more than this share of the time until the next worker is free.
+_BUSY = 0.2
 #: Seconds after which to look for workers that have come in the meantime.
 _LOOK = 1.0
 
@@ -102,19 +104,22 @@ def run(
         while optimizer.trouble is None:
             if (asynchronous or not flight.count) and (reason := limits.reached()) is not None:
                 return reason
-            if not flight.count and not optimizer.remaining:
+            is_idle, left = not flight.count, optimizer.remaining + flight.n_ready
+            if is_idle and not left:
                 return StopReason.BUDGET if optimizer.n_asked == optimizer.budget else StopReason.SPACE
-            is_idle, used_up = not flight.count, limits.used_up() if optimizer.remaining else None
+            used_up = limits.used_up() if left else None
             if is_idle and used_up is not None:
                 return used_up
-            if optimizer.remaining and used_up is None and (asynchronous or is_idle):
+            if left and used_up is None and (asynchronous or is_idle):
                 room = max(1, workers.size) - flight.count if asynchronous else batch
                 if vectorized and batch == 1:
                     room = min(optimizer.ready, MOST_ROWS)
                 if room > 0 and not flight.begin(room) and is_idle:
                     return StopReason.SPACE
+                if asynchronous:
+                    flight.prepare(workers.size)
             if optimizer.trouble is None:
-                limits.note(flight.wait(_LOOK if asynchronous else None))
+                limits.note(flight.wait(_LOOK if asynchronous else None, may_begin=used_up is None))
     except KeyboardInterrupt:
         return StopReason.INTERRUPTED
     except WorkersGone as error:
@@ -141,12 +146,20 @@ class _Flight:
         self._lost = lost
         self._in_order = in_order
         self._flying: dict[int, Trial] = {}
+        self._ready: list[Trial] = []  # asked for, and not begun yet
+        self._asking = 0.0  # seconds that the latest proposal took
+        self._evaluating, self._n_evaluated = 0.0, 0
         self._retried: set[int] = set()  # not more than once; interruptions of the run do not count
 
     @property
     def count(self) -> int:
         """How many evaluations are under way."""
         return len(self._flying)
+
+    @property
+    def n_ready(self) -> int:
+        """How many trials have been asked for, and not begun."""
+        return len(self._ready)
 
     def resume(self) -> list[Trial]:
         """Take up the trials that are pending: tell what is known of them, and evaluate the others again."""
@@ -162,24 +175,54 @@ class _Flight:
         return done + self._release()
 
     def begin(self, count: int) -> bool:
-        """Ask for trials and begin to evaluate them; False if no point is left."""
+        """Begin to evaluate new trials; False if no point is left."""
+        count -= self._hand_out(count)
+        trials = self._ask(count) if count and self._optimizer.remaining else []
+        for trial in trials or ():
+            self._submit(trial)
+        return trials is not None
+
+    def prepare(self, places: int) -> None:
+        """Have the next trial ready before a worker is free, if proposals are made hardly faster than evaluations.
+
+        It knows one outcome less, so this is for evaluations of seconds, whose workers would wait a good part of the
+        time; those that take minutes get their proposals fresh.
+        """
+        mean = self._evaluating / max(1, self._n_evaluated)
+        is_slow = self._n_evaluated > 0 and self._asking * places > _BUSY * mean
+        if is_slow and not self._ready and self._optimizer.remaining and self._optimizer.trouble is None:
+            self._ready += self._ask(1) or []
+
+    def _ask(self, count: int) -> list[Trial] | None:
+        """Return new trials; None if no point is left, none if they cannot be saved."""
+        begun = time.perf_counter()
         try:
             trials = self._optimizer.ask(count)
         except SpaceExhausted:
-            return False
+            return None
         except StoreError as error:
             self._optimizer.give_up_store(error)
-            return True
+            return []
+        self._asking = (time.perf_counter() - begun) / len(trials)
+        return trials
+
+    def _hand_out(self, count: int) -> int:
+        """Begin to evaluate trials that are ready, and return how many there were."""
+        trials, self._ready = self._ready[:count], self._ready[count:]
         for trial in trials:
             self._submit(trial)
-        return True
+        return len(trials)
 
-    def wait(self, timeout: float | None) -> list[Trial]:
+    def wait(self, timeout: float | None, *, may_begin: bool) -> list[Trial]:
         """Wait until something has ended, and return the trials that have been told since."""
         done = []
-        for evaluation in self._workers.wait(timeout):
-            trial = self._flying.pop(evaluation.key)
+        ended = [(self._flying.pop(evaluation.key), evaluation) for evaluation in self._workers.wait(timeout)]
+        if may_begin and self._ready:  # before anything that takes its time
+            self._hand_out(max(0, self._workers.size - len(self._flying)))
+        for trial, evaluation in ended:
             self._optimizer.add_time("evaluate", evaluation.seconds)
+            self._evaluating += evaluation.seconds
+            self._n_evaluated += 1
             if evaluation.lost and self._lost == "retry" and trial.id not in self._retried:
                 self._retried.add(trial.id)
                 self._begin_again(trial.id)
