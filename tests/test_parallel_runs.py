@@ -144,7 +144,7 @@ def test_asynchronous_runs_learn_in_the_order_of_completion(script):
 
 @pytest.mark.parametrize(("seconds", "ahead"), [(1e6, 0), (1e-9, 1)])
 def test_quick_evaluations_get_their_proposals_ahead(seconds, ahead):
-    optimizer, workers, most = new(), FakeWorkers(failing, sizes=[2]), []
+    optimizer, workers, most = new(), FakeWorkers(lambda x: float(x @ x), sizes=[2]), []
     workers.seconds, wait = seconds, workers.wait
 
     def watched(timeout=None):
