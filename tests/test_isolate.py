@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import faulthandler
 import gc
 import math
 import os
@@ -18,37 +16,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from workers.process_checks import LONG, act, is_gone, read_pids, wait_for
 
 from boids.errors import BoidsError
 from boids.isolation import EvaluationError, Isolated, isolate
 from boids.records import Measurement
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
-
-LONG = 600.0
-
-
-def wait_for(condition, seconds: float = 30.0):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.01)
-
-
-def is_gone(pid: int) -> bool:
-    """Whether a process has ended; nobody but its parent can make a dead one disappear."""
-    try:
-        os.kill(pid, 0)
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return not Path(f"/proc/{pid}").exists() and Path("/proc/self").exists()
-
-
-def read_pids(path: Path, count: int) -> list[int]:
-    wait_for(lambda: path.exists() and path.read_text().count("\n") >= count)
-    return [int(line) for line in path.read_text().split()]
 
 
 def note_pids(path: Path, *pids: int) -> None:
@@ -59,32 +33,6 @@ def note_pids(path: Path, *pids: int) -> None:
 def who(_) -> tuple[int, int]:
     """The process ids of the worker and of its keeper."""
     return os.getpid(), os.getppid()
-
-
-def act(x):
-    """Do what the point says."""
-    match x:
-        case "segfault":
-            faulthandler.disable()  # pytest's, which would fill the screen
-            ctypes.string_at(0)
-        case "exit":
-            os._exit(3)
-        case "kill":
-            os.kill(os.getpid(), signal.SIGKILL)
-        case "raise":
-            raise ValueError("bad mesh")
-        case "sys.exit":
-            sys.exit("no licence")
-        case "interrupt":
-            raise KeyboardInterrupt
-        case "lambda":
-            return lambda: None
-        case "hang":
-            time.sleep(LONG)
-        case "spin":
-            while True:
-                pass
-    return x
 
 
 # --- what comes back -------------------------------------------------------------------------------------------------

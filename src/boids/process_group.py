@@ -46,6 +46,7 @@ def end_group(group: int, reap: Callable[[], object], grace: float = GRACE) -> N
         Collects the leader's exit code without waiting for it: until then a dead leader counts as a member.
     """
     if sys.platform == "win32":
+        # Nobody comes here: callers kill the one process there, which is as far as that system goes.
         raise NotImplementedError("Windows has no process groups of this kind.")
     try:
         os.killpg(group, signal.SIGTERM)

@@ -135,6 +135,11 @@ class Proposal:
         """The point as the method proposed it."""
         return self.unit if self.aimed is None else self.aimed
 
+    @property
+    def is_guest(self) -> bool:
+        """Whether this is not a method's own, whose memos are never empty: a user's point, or an earlier trial."""
+        return not self.memo
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:

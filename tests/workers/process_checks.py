@@ -1,4 +1,4 @@
-"""What the tests of workers share: waiting, processes that have ended, objectives that do as they are told."""
+"""What the tests of other processes share: waiting, processes that have ended, objectives that do as they are told."""
 
 from __future__ import annotations
 
@@ -95,6 +95,9 @@ def act(x):
             return lambda: None
         case "hang":
             time.sleep(LONG)
+        case "spin":
+            while True:
+                pass
         case "pid":
             return os.getpid()
         case ("sleep", seconds):

@@ -134,7 +134,7 @@ class ALEBO:
         rng: np.random.Generator,
     ) -> ALEBOState:
         """Take the row into the model; a user's point only if the subspace has it."""
-        if not proposal.memo and not state.subspace.holds(proposal.unit):
+        if proposal.is_guest and not state.subspace.holds(proposal.unit):
             return state
         return replace(state, rows=np.append(state.rows, len(history) - 1))
 
@@ -159,7 +159,7 @@ class ALEBO:
     def _under_way(state: ALEBOState, pending: Sequence[Proposal]) -> FloatArray:
         """Return the pending points that the model should know of (k, d)."""
         subspace = state.subspace
-        known = [p.unit for p in pending if p.memo or subspace.holds(p.unit)]
+        known = [p.unit for p in pending if not p.is_guest or subspace.holds(p.unit)]
         return subspace.project(np.array(known).reshape(-1, subspace.input_dim))
 
     def _fitted(self, state: ALEBOState, likelihood: MahalanobisLikelihood, rng: np.random.Generator) -> MahalanobisFit:

@@ -21,7 +21,7 @@ import numpy as np
 
 from boids.algorithms.boids_guests import held
 from boids.algorithms.boids_models import Data, Fit
-from boids.algorithms.thompson import Model, ThompsonSettings, is_guest, is_improvement, with_guest
+from boids.algorithms.thompson import Model, ThompsonSettings, is_improvement, with_guest
 from boids.algorithms.turbo import check_lengths
 from boids.blocks import schedule
 from boids.blocks.candidates import choose, perturbed_candidates
@@ -152,7 +152,7 @@ class Baxus(ThompsonSettings):
         self, state: BaxusState, history: History, proposal: Proposal, outcome: Outcome, rng: np.random.Generator
     ) -> BaxusState:
         """Grow or shrink the trust region; when it is too small go on in a finer subspace, or begin again."""
-        if is_guest(proposal):
+        if proposal.is_guest:
             return replace(state, guests=with_guest(state.guests, history))
         memo, earlier = proposal.memo, self._rows(state, history)
         if memo["restarts"] != state.restarts:

@@ -152,7 +152,7 @@ class Boids(BoidsSettings):
         rng: np.random.Generator,
     ) -> BoidsState:
         """Move the particle of the proposal's line; leave the subspace when patience is exhausted."""
-        if boids_guests.is_guest(proposal):
+        if proposal.is_guest:
             return boids_guests.received(state, history)
         if proposal.memo["epoch"] != state.epoch:
             return state  # from before a restart: the history has it, this run does not

@@ -41,11 +41,6 @@ DESIGN_EXTENT = 0.2
 _TOLERANCE = 1e-6
 
 
-def is_guest(proposal: Proposal) -> bool:
-    """Whether a proposal is not the method's own, whose memos are never empty."""
-    return not proposal.memo
-
-
 def best_guest(state: BoidsState, history: History, pending: Sequence[Proposal]) -> FloatArray | None:
     """Return c: the best guest that was told, feasible ones first, or else the first that is pending.
 
@@ -55,7 +50,7 @@ def best_guest(state: BoidsState, history: History, pending: Sequence[Proposal])
     if not np.isnan(merits).all():
         best = state.guests[int(np.nanargmin(merits))]
         return np.array(history.units[best]) if history.aims[best].any() else None
-    return next((np.array(proposal.unit) for proposal in pending if is_guest(proposal)), None)
+    return next((np.array(proposal.unit) for proposal in pending if proposal.is_guest), None)
 
 
 def held(embedding: Embedding, units: FloatArray, domain: Domain) -> BoolArray:

@@ -19,7 +19,7 @@ from typing import cast, final
 
 import numpy as np
 
-from boids.algorithms.boids_guests import held, is_guest
+from boids.algorithms.boids_guests import held
 from boids.algorithms.boids_state import BoidsState
 from boids.blocks.embedding import Embedding
 from boids.records import Domain, FloatArray, History, Proposal
@@ -57,7 +57,7 @@ class UnderWay:
     def of(cls, state: BoidsState, pending: Sequence[Proposal], domain: Domain) -> UnderWay:
         """Sort the pending proposals."""
         units = np.array([proposal.unit for proposal in pending]).reshape(-1, state.input_dim)
-        own = np.array([not is_guest(p) and p.memo["epoch"] == state.epoch for p in pending], dtype=bool)
+        own = np.array([not p.is_guest and p.memo["epoch"] == state.epoch for p in pending], dtype=bool)
         known = own.copy()
         if not own.all():
             known[~own] = held(state.embedding, units[~own], domain)

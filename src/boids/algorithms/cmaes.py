@@ -148,7 +148,7 @@ class CMAES:
         if state.restarts == 0 and self.start_at_best:
             if not np.isnan(history.values).all():
                 return np.asarray(history.units[int(np.nanargmin(history.values))])
-            guests = [proposal.unit for proposal in pending if not proposal.memo]
+            guests = [proposal.unit for proposal in pending if proposal.is_guest]
             if guests:
                 return guests[0]
         if state.restarts == 0 and self.start == "centre":

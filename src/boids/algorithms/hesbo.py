@@ -166,7 +166,7 @@ class HeSBO:
         rng: np.random.Generator,
     ) -> HeSBOState:
         """Take the row into the model; a user's point only if the subspace has it."""
-        if not proposal.memo and not state.embedding.holds(proposal.unit):
+        if proposal.is_guest and not state.embedding.holds(proposal.unit):
             return state
         return replace(state, rows=np.append(state.rows, len(history) - 1))
 
@@ -199,7 +199,7 @@ class HeSBO:
     @staticmethod
     def _under_way(state: HeSBOState, pending: Sequence[Proposal]) -> FloatArray:
         """Return the pending points that the model should know of (k, D)."""
-        known = [p.unit for p in pending if p.memo or state.embedding.holds(p.unit)]
+        known = [p.unit for p in pending if not p.is_guest or state.embedding.holds(p.unit)]
         return np.array(known).reshape(-1, state.embedding.input_dim)
 
     def _surrogate(self, domain: Domain) -> Surrogate:

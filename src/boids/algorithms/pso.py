@@ -119,7 +119,7 @@ class PSO:
         self, state: PsoState, history: History, proposal: Proposal, outcome: Outcome, rng: np.random.Generator
     ) -> PsoState:
         """Note the value at a particle's place; what nobody proposed may still lead, as all of the history may."""
-        if not proposal.memo or proposal.memo["particle"] == NOBODY:
+        if proposal.is_guest or proposal.memo["particle"] == NOBODY:
             return state
         last = state.last_rows.copy()
         last[cast(int, proposal.memo["particle"])] = len(history) - 1

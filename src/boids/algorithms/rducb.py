@@ -142,7 +142,7 @@ class RDUCB:
         self, state: ForestState, history: History, proposal: Proposal, outcome: Outcome, rng: np.random.Generator
     ) -> ForestState:
         """Learn nothing but from the history; what a user has evaluated need not be designed."""
-        guest = not proposal.memo and not outcome.failed and state.proposed == 0
+        guest = proposal.is_guest and not outcome.failed and state.proposed == 0
         return replace(state, undesigned=max(0, state.undesigned - 1)) if guest else state
 
     def diagnostics(self, state: ForestState) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 
 from boids.algorithms.boids_models import Data, Fit
-from boids.algorithms.thompson import Model, ThompsonSettings, is_guest, with_guest
+from boids.algorithms.thompson import Model, ThompsonSettings, with_guest
 from boids.blocks.candidates import box_candidates, choose
 from boids.blocks.design import DESIGNS, DesignName
 from boids.blocks.stopwatch import Stopwatch
@@ -98,7 +98,7 @@ class StandardBO(ThompsonSettings):
         self, state: StandardState, history: History, proposal: Proposal, outcome: Outcome, rng: np.random.Generator
     ) -> StandardState:
         """Take the outcome in."""
-        if is_guest(proposal):
+        if proposal.is_guest:
             return replace(state, rows=with_guest(state.rows, history))
         return replace(state, rows=np.append(state.rows, len(history) - 1))
 

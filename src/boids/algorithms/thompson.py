@@ -86,11 +86,6 @@ def force(settings: Any, **values: Any) -> None:
         object.__setattr__(settings, name, value)
 
 
-def is_guest(proposal: Proposal) -> bool:
-    """Whether a proposal is not the method's own, whose memos are never empty."""
-    return not proposal.memo
-
-
 def is_improvement(proposal: Proposal, outcome: Outcome, history: History, rows: IntArray, threshold: float) -> bool:
     """Whether an outcome is better than the best of `rows` that was known when its proposal was made.
 

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, cast, final
 
 import numpy as np
 
 from boids.algorithms.boids_models import Data, Fit
-from boids.algorithms.thompson import Model, ThompsonSettings, is_guest, is_improvement, with_guest
+from boids.algorithms.thompson import Model, ThompsonSettings, is_improvement, with_guest
 from boids.blocks.candidates import choose, perturbed_candidates
 from boids.blocks.design import DESIGNS, DesignName
 from boids.blocks.stopwatch import Stopwatch
@@ -156,11 +156,11 @@ class Turbo(ThompsonSettings):
         self, state: TurboState, history: History, proposal: Proposal, outcome: Outcome, rng: np.random.Generator
     ) -> TurboState:
         """Give the outcome to its region; a region that has shrunk too far begins again elsewhere."""
-        if is_guest(proposal):
+        if proposal.is_guest:
             first = state.regions[0]
             return _with(state, 0, replace(first, rows=with_guest(first.rows, history)))
         memo = proposal.memo
-        i = int(memo["region"])  # type: ignore[arg-type]
+        i = cast(int, memo["region"])
         region = state.regions[i]
         if memo["restarts"] != region.restarts:
             return state  # from before a restart: the history has it, this search does not

@@ -175,7 +175,7 @@ def _at(descriptor: int, place: int, data: bytes | None) -> bytes:
     return b""
 
 
-if sys.platform == "win32":  # pragma: no cover
+if sys.platform == "win32":  # not tried: there was no such machine at hand
     import msvcrt
 
     def _lock(descriptor: int, place: int) -> bool:
