@@ -80,7 +80,7 @@ def take(path: str, place: int, patience: float = _PATIENCE) -> RunLock:
         with _guard:
             key, file = _open(path)
             try:
-                if place not in file.held and _lock(file.descriptor, place):
+                if place not in file.held and lock(file.descriptor, place):
                     file.held.add(place)
                     _write_note(file.descriptor, place)
                     return RunLock(key, place)
@@ -178,7 +178,8 @@ def _at(descriptor: int, place: int, data: bytes | None) -> bytes:
 if sys.platform == "win32":  # not tried: there was no such machine at hand
     import msvcrt
 
-    def _lock(descriptor: int, place: int) -> bool:
+    def lock(descriptor: int, place: int) -> bool:
+        """Take the lock at a place of an open file, and return whether that was possible."""
         os.lseek(descriptor, LOCKS + place, os.SEEK_SET)
         try:
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
@@ -193,7 +194,7 @@ if sys.platform == "win32":  # not tried: there was no such machine at hand
         msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
 
     def _probe(descriptor: int, place: int) -> bool:
-        free = _lock(descriptor, place)
+        free = lock(descriptor, place)
         if free:
             _unlock(descriptor, place)
         return free
@@ -201,7 +202,8 @@ if sys.platform == "win32":  # not tried: there was no such machine at hand
 else:
     import fcntl
 
-    def _lock(descriptor: int, place: int, kind: int = fcntl.LOCK_EX) -> bool:
+    def lock(descriptor: int, place: int, kind: int = fcntl.LOCK_EX) -> bool:
+        """Take the lock at a place of an open file, and return whether that was possible."""
         try:
             fcntl.lockf(descriptor, kind | fcntl.LOCK_NB, 1, LOCKS + place)
         except OSError as error:
@@ -215,7 +217,7 @@ else:
 
     def _probe(descriptor: int, place: int) -> bool:
         """Return whether a lock is free; looking at it does not get in the way of others who look."""
-        free = _lock(descriptor, place, fcntl.LOCK_SH)
+        free = lock(descriptor, place, fcntl.LOCK_SH)
         if free:
             _unlock(descriptor, place)
         return free

@@ -1,0 +1,150 @@
+"""The file of one run of an experiment: append-only JSON lines, which are all that an analysis needs to know.
+
+The first line is the header, with the key ``boids_run`` (the version of the format) and everything that decides the
+run. Every further line is an evaluation, with the key ``n``, or an event, with the key ``event``. `docs/experiments.md`
+lists the fields. A line is written as a whole: what is left of one after a crash has no newline and is cut off by
+whoever goes on with the run, and left out by whoever reads it.
+
+While a run is carried out its file is locked, so that two processes never write to it; reading is always possible.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self, final
+
+from boids.errors import StoreError
+from boids.store import locks
+
+#: Version of the format.
+FORMAT = 1
+#: How the names of the files end.
+SUFFIX = ".jsonl"
+
+
+@final
+@dataclass(frozen=True)
+class RunLog:
+    """What a file holds.
+
+    Attributes
+    ----------
+    header
+        The first line.
+    evaluations
+        The evaluations in their order: n = 1, 2, …
+    events
+        The other lines.
+    """
+
+    header: Mapping[str, Any]
+    evaluations: list[dict[str, Any]] = field(default_factory=list)
+    events: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def end(self) -> dict[str, Any] | None:
+        """The event that ended the run, "end" or "error"; None if it can go on."""
+        last = self.events[-1] if self.events else None
+        return last if last is not None and last["event"] in ("end", "error") else None
+
+    @property
+    def status(self) -> str:
+        """How the run stands: "budget", "time limit" or another reason of its end; "error"; "unfinished"."""
+        if self.end is None:
+            return "unfinished"
+        return "error" if self.end["event"] == "error" else str(self.end["status"])
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of the run so far, without breaks."""
+        return float(sum(sum(row["times"].values()) for row in self.evaluations))
+
+
+def read(path: str | os.PathLike[str]) -> RunLog:
+    """Return what a run has found so far, also while it is carried out."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise StoreError(f"The run {os.fspath(path)!r} cannot be read: {error.strerror}.") from error
+    log = parse(content, path)
+    if log is None:
+        raise StoreError(f"The run {os.fspath(path)!r} has no header yet; it was interrupted before it began.")
+    return log
+
+
+def parse(content: bytes, path: str | os.PathLike[str]) -> RunLog | None:
+    """Return what the whole lines of a file say, None if there is none."""
+    lines = content[: content.rfind(b"\n") + 1].splitlines()
+    if not lines:
+        return None
+    try:
+        header, *rest = (json.loads(line) for line in lines)
+        if header["boids_run"] != FORMAT:
+            raise StoreError(
+                f"The run {os.fspath(path)!r} has the format {header['boids_run']}, but this boids reads {FORMAT}."
+            )
+        log = RunLog(header)
+        for row in rest:
+            (log.events if "event" in row else log.evaluations).append(row)
+        if [row["n"] for row in log.evaluations] != list(range(1, len(log.evaluations) + 1)):
+            raise ValueError("its evaluations are not numbered 1, 2, …")
+        if any("times" not in row for row in log.evaluations):
+            raise ValueError("an evaluation has no times")
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise StoreError(f"The run {os.fspath(path)!r} is damaged, or no run of an experiment: {error}.") from error
+    return log
+
+
+class RunTaken(StoreError):
+    """Another process carries out the run."""
+
+
+@final
+class OpenRun:
+    """The file of a run that this process carries out; a context manager.
+
+    Attributes
+    ----------
+    log
+        What the file had in it when it was opened, None if nothing; not kept up to date.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        # One descriptor for everything: closing any other of this file would drop the lock.
+        self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+        try:
+            if not locks.lock(self._descriptor, 0):
+                raise RunTaken(f"The run {os.fspath(path)!r} is carried out by another process.")
+            content = self._content()
+            self.log = parse(content, path)
+            whole = content.rfind(b"\n") + 1
+            if whole < len(content):
+                os.ftruncate(self._descriptor, whole)
+            os.lseek(self._descriptor, 0, os.SEEK_END)
+        except BaseException:
+            os.close(self._descriptor)
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)
+
+    def append(self, row: Mapping[str, Any]) -> None:
+        """Write a line."""
+        line = json.dumps(row, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+        while line:  # a full disk or a signal may cut a write short
+            line = line[os.write(self._descriptor, line) :]
+
+    def _content(self) -> bytes:
+        parts = []
+        while part := os.read(self._descriptor, 1 << 20):
+            parts.append(part)
+        return b"".join(parts)
