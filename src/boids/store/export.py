@@ -103,6 +103,16 @@ def write_parquet(columns: Columns, path: str | os.PathLike[str]) -> None:
     _replace(path, lambda draft: parquet.write_table(content, draft))
 
 
+def write_bytes(content: bytes, path: str | os.PathLike[str]) -> None:
+    """Write a file as a whole or not at all."""
+
+    def write(draft: str) -> None:
+        with open(draft, "xb") as file:
+            file.write(content)
+
+    _replace(path, write)
+
+
 def _spread(point: Mapping[str, Any] | Sequence[Any] | np.ndarray[Any, Any]) -> Iterator[tuple[str, Any]]:
     """Yield heading and value of every parameter of a point."""
     if not isinstance(point, Mapping):
