@@ -51,7 +51,7 @@ STANDS_ON = {"problems": {"space", "records", "errors"}}
 
 OPTIONAL = {
     "matplotlib", "torch", "sklearn", "pymoo", "optuna", "gest_api", "mujoco", "gymnasium", "jax", "numpyro", "dask",
-    "distributed", "pyarrow", "cma", "cocoex", "Box2D", "imageio",
+    "distributed", "pyarrow", "pandas", "cma", "cocoex", "Box2D", "imageio",
 }  # fmt: skip
 PICKLES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
 

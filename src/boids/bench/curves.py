@@ -67,11 +67,14 @@ def band(table: Table, problem: str, method: str, points: int | None = None) -> 
     low, median, high = statistics.quartiles(np.where(np.isnan(values), np.inf, values))
     mean, error = statistics.mean_and_error(values)
     partly = np.isnan(values).any(axis=0)  # a mean of those that have found something would be too good
+    low, median, high = (np.where(np.isfinite(each), each, np.nan) for each in (low, median, high))
     return Band(
         n,
         np.where(partly, np.nan, mean),
         np.where(partly, np.nan, error),
-        *(np.where(np.isfinite(each), each, np.nan) for each in (low, median, high)),
+        low,
+        median,
+        high,
         runs=len(used),
         left_out=len(runs) - len(used),
     )
@@ -87,4 +90,5 @@ def thinned(length: int, points: int | None) -> NDArray[np.int64]:
 
 
 def _at(run: Run, n: NDArray[np.int64]) -> FloatArray:
-    return run.best[np.minimum(n, run.evaluations) - 1]
+    values: FloatArray = run.best[np.minimum(n, run.evaluations) - 1]
+    return values

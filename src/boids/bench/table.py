@@ -114,7 +114,7 @@ class Run:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the run came to its end, be it early: by its budget, its time limit, a space without further points."""
+        """Whether the run came to its end, be it early: by its budget, a time limit, a space without further points."""
         return self.status not in (UNFINISHED, BROKEN)
 
     @property

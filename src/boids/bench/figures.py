@@ -1,0 +1,284 @@
+"""The figures of a report for papers and slides: PDF, SVG or PNG (extra `plot`, matplotlib).
+
+Figures are made without pyplot, so that no backend is chosen and nothing global is touched. A method has the same
+colour, line and mark in all of them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from boids.bench import statistics
+from boids.bench.comparison import Comparison, compare, needed
+from boids.bench.curves import Band, band
+from boids.bench.looks import Look, looks
+from boids.bench.table import ResultsError, Table
+from boids.durations import short_time
+from boids.errors import MissingExtra, StoreError
+from boids.plots import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Statistic: TypeAlias = Literal["mean", "median"]
+FORMATS = ("pdf", "svg", "png")
+_DPI = 200
+#: The largest regret must be so many times the smallest for a logarithmic axis.
+_DECADES = 30.0
+#: The share of evaluations that may lie above a linear axis, and the widest figure's panels in a row.
+_STEEP, _COLUMNS = 0.08, 3
+
+
+def save_figures(
+    table: Table, folder: str | os.PathLike[str], formats: Sequence[str] = ("pdf",), *, at: int | None = None
+) -> list[Path]:
+    """Draw all figures into a folder, which is made if need be.
+
+    Returns
+    -------
+    list of Path
+        ``curves-mean``, ``curves-median``, ``ranks``, ``profile`` and ``times``, in each format; those without
+        content are left out.
+    """
+    for form in formats:
+        if form not in FORMATS:
+            raise ResultsError(f"There is no format {form!r} for figures; formats are {', '.join(FORMATS)}.")
+    comparison = compare(table, at)
+    drawn = {
+        "curves-mean": curves(table, "mean"),
+        "curves-median": curves(table, "median"),
+        "ranks": ranks(comparison),
+        "profile": profile(table, comparison),
+        "times": times(table),
+    }
+    written = []
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        for name, figure in drawn.items():
+            if figure is None:
+                continue
+            for form in formats:
+                path = Path(folder) / f"{name}.{form}"
+                # No date in the file: the same results give the same bytes.
+                undated: dict[str, Any] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}
+                figure.savefig(path, dpi=_DPI, metadata=undated[form])
+                written.append(path)
+    except OSError as error:
+        raise StoreError(f"The figures cannot be written to {os.fspath(folder)!r}: {error.strerror}.") from error
+    return written
+
+
+def curves(table: Table, statistic: Statistic = "mean") -> Figure | None:
+    """Draw the best value so far on every problem: mean ± standard error, or median and quartiles."""
+    problems = [problem for problem in table.problems if any(run.problem == problem for run in table.runs)]
+    if not problems:
+        return None
+    columns = min(_COLUMNS, len(problems))
+    rows = -(-len(problems) // columns)
+    figure = _figure(4.0 * columns, 2.9 * rows + 0.24 * -(-len(table.methods) // (3 * columns)) + 0.3)
+    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    drawn: dict[str, Any] = {}
+    for axes, problem in zip(panels, problems, strict=False):
+        drawn |= _draw_problem(axes, table, problem, statistic)
+    for axes in panels[len(problems) :]:
+        axes.set_axis_off()
+    _legend(figure, {method: drawn[method] for method in table.methods if method in drawn}, 3 * columns)
+    return figure
+
+
+def ranks(comparison: Comparison) -> Figure | None:
+    """Draw the critical-difference diagram: average ranks, and bars that join what is not significantly apart."""
+    methods, found = comparison.ranking()
+    if not found.blocks or len(methods) < 2:
+        return None
+    by_method = looks(comparison.methods)
+    order = np.argsort(found.average, kind="stable")
+    half, groups, k = (len(order) + 1) // 2, found.groups(), len(methods)
+    figure = _figure(7.2, 0.85 + 0.13 * len(groups) + 0.24 * half)
+    axes = figure.add_subplot()
+    axes.set_axis_off()
+    deepest = 0.6 + 0.55 * len(groups) + half
+    margin = 0.42 * (k - 1)
+    axes.set_xlim(1 - margin, k + margin)
+    axes.set_ylim(deepest + 0.2, -2.6)
+    line: dict[str, Any] = {"color": "black", "linewidth": 1.0, "solid_capstyle": "butt"}
+    axes.plot([1, k], [0, 0], **line)
+    for tick in range(1, k + 1):
+        axes.plot([tick, tick], [-0.22, 0], **line)
+        axes.text(tick, -0.35, str(tick), ha="center", va="bottom", fontsize=style.TINY)
+    reach = min(found.difference, k - 1.0)
+    axes.plot([1, 1 + reach], [-1.9, -1.9], **line)
+    for end in (1, 1 + reach):
+        axes.plot([end, end], [-2.1, -1.7], **line)
+    axes.text(1 + reach + 0.02 * k, -1.9, f"CD = {found.difference:.2f}", va="center", fontsize=style.TINY)
+    for number, group in enumerate(groups):
+        low, high = found.average[list(group)].min(), found.average[list(group)].max()
+        height = 0.5 + 0.55 * number
+        axes.plot([low - 0.02 * k / 4, high + 0.02 * k / 4], [height] * 2, color="black", linewidth=3.2)
+    for place, number in enumerate(order):
+        is_left = place < half
+        depth = 0.6 + 0.55 * len(groups) + (place if is_left else k - 1 - place) + 0.4
+        rank, method = found.average[number], methods[number]
+        edge = 1 - 0.03 * k if is_left else k + 0.03 * k
+        look = by_method[method]
+        axes.plot([rank, rank, edge], [0, depth, depth], color=look.light, linewidth=1.3, linestyle=_line(look))
+        axes.plot([rank], [0], look.mark, color=look.light, markersize=4.5)
+        label = f"{_short(method)}  {rank:.2f}" if is_left else f"{rank:.2f}  {_short(method)}"
+        shift = -0.01 * k if is_left else 0.01 * k
+        axes.text(edge + shift, depth, label, ha="right" if is_left else "left", va="center", fontsize=style.TINY)
+    if not found.are_different:
+        said = "Friedman's test does not tell the methods apart."
+        axes.text(k + margin, -1.9, said, ha="right", va="center", fontsize=style.TINY, color=style.GREY)
+    return figure
+
+
+def profile(table: Table, comparison: Comparison, tolerance: float = 0.01) -> Figure | None:
+    """Draw the share of problems × repetitions solved to a tolerance against evaluations (Moré & Wild)."""
+    if not comparison.blocks:
+        return None
+    at = np.arange(1, max(comparison.at.values()) + 1)
+    shares = statistics.data_profile(needed(table, comparison, tolerance), at)
+    figure = _figure(6.4, 3.6)
+    axes = figure.add_subplot()
+    style.plain(axes, f"Solved to {100.0 * tolerance:g} %")
+    drawn = {}
+    for place, (method, look) in enumerate(looks(comparison.methods).items()):
+        if not np.isnan(shares[place]).any():
+            drawn[method] = _line_with_marks(axes, at, shares[place], look, place)
+    axes.set_ylim(-0.02, 1.02)
+    axes.set_xlim(1, at[-1] if at[-1] > 1 else 2)
+    axes.yaxis.set_major_formatter(lambda share, _: f"{100.0 * share:.0f} %")
+    axes.set_xlabel("evaluations", fontsize=style.SMALL)
+    axes.set_ylabel("problems × repetitions", fontsize=style.SMALL)
+    _legend(figure, drawn, 0)
+    return figure
+
+
+def times(table: Table) -> Figure | None:
+    """Draw the seconds per evaluation that each method takes for itself, averaged over problems, the longest first."""
+    by_method = looks(table.methods)
+    means: dict[str, float] = {}
+    for method in table.methods:
+        runs = [run for run in table.runs if run.method == method and run.evaluations]
+        of_problem = [
+            np.concatenate([run.seconds for run in runs if run.problem == problem]).mean()
+            for problem in dict.fromkeys(run.problem for run in runs)
+        ]
+        if of_problem and np.mean(of_problem) > 0.0:
+            means[method] = float(np.mean(of_problem))
+    if not means:
+        return None
+    ordered = sorted(means, key=lambda method: -means[method])
+    figure = _figure(6.4, 0.7 + 0.24 * len(ordered))
+    axes = figure.add_subplot()
+    style.plain(axes, "Time per iteration")
+    rows = np.arange(len(ordered))
+    axes.barh(rows, [means[method] for method in ordered], height=0.7, color=[by_method[m].light for m in ordered])
+    axes.set_yticks(rows, [_short(method) for method in ordered])
+    axes.set_ylim(len(ordered) - 0.4, -0.6)
+    axes.set_xscale("log")
+    least, most = min(means.values()), max(means.values())
+    axes.set_xlim(least / 2.0, most * (most / least) ** 0.12 * 1.6)
+    for row, method in enumerate(ordered):
+        axes.annotate(
+            short_time(means[method]), (means[method], row), (4, 0), textcoords="offset points", va="center",
+            fontsize=style.TINY, color=style.GREY,
+        )  # fmt: skip
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel("seconds per evaluation, without the evaluation itself", fontsize=style.SMALL)
+    return figure
+
+
+def _draw_problem(axes: Axes, table: Table, problem: str, statistic: Statistic) -> dict[str, Any]:
+    lines = {method: band(table, problem, method) for method in table.methods}
+    found = {method: line for method, line in lines.items() if line is not None}
+    optima = {run.optimum for run in table.runs if run.problem == problem}
+    optimum = optima.pop() if len(optima) == 1 else np.nan
+    every = np.concatenate([getattr(line, statistic) for line in found.values()] or [np.empty(0)])
+    every = every[np.isfinite(every)]
+    regret = every - optimum
+    is_log = bool(
+        np.isfinite(optimum) and every.size and regret.min() >= 0.0 and (regret > 0.0).any()
+        and regret.max() > _DECADES * regret[regret > 0.0].min()
+    )  # fmt: skip
+    offset = optimum if is_log else 0.0
+    style.plain(axes, problem)
+    drawn: dict[str, Any] = {}
+    for place, (method, look) in enumerate(looks(table.methods).items()):
+        line = found.get(method)
+        if line is None:
+            continue
+        centre, low, high = (each - offset for each in _edges(line, statistic))
+        if is_log:
+            low = np.maximum(low, np.where(centre > 0.0, centre / 10.0, np.nan))
+        axes.fill_between(line.n, low, high, color=look.light, alpha=0.14, linewidth=0.0)
+        drawn[method] = _line_with_marks(axes, line.n, centre, look, place)
+    if is_log:
+        axes.set_yscale("log")
+    elif every.size:
+        _cut_beginning(axes, found, statistic)
+    axes.set_xlim(left=1)
+    axes.set_xlabel("evaluations", fontsize=style.SMALL)
+    axes.set_ylabel("best value − optimum" if is_log else "best value", fontsize=style.SMALL)
+    return drawn
+
+
+def _cut_beginning(axes: Axes, found: dict[str, Band], statistic: Statistic) -> None:
+    """Let a linear axis begin below the first steep descent, which would flatten all the rest."""
+    last = max(line.n[-1] for line in found.values())
+    settled = np.concatenate([getattr(line, statistic)[line.n >= _STEEP * last] for line in found.values()])
+    settled = settled[np.isfinite(settled)]
+    if settled.size and settled.max() > settled.min():
+        size = settled.max() - settled.min()
+        axes.set_ylim(settled.min() - 0.05 * size, settled.max() + 0.05 * size)
+
+
+def _edges(line: Band, statistic: Statistic) -> tuple[Any, Any, Any]:
+    if statistic == "mean":
+        return line.mean, line.mean - line.error, line.mean + line.error
+    return line.median, line.low, line.high
+
+
+def _line_with_marks(axes: Axes, x: Any, y: Any, look: Look, place: int) -> Any:
+    """Draw a line with a few marks, at other places than those of the other lines."""
+    (line,) = axes.plot(
+        x, y, color=look.light, linewidth=1.4, linestyle=_line(look), marker=look.mark, markersize=4.0,
+        markevery=(0.05 + 0.03 * (place % 5), 0.22),
+    )  # fmt: skip
+    return line
+
+
+def _line(look: Look) -> Any:
+    return (0, look.dashes) if look.dashes else "-"
+
+
+def _legend(figure: Figure, lines: dict[str, Any], columns: int) -> None:
+    """Explain the lines below the figure, in columns, or at its right."""
+    if not lines:
+        return
+    figure.legend(
+        list(lines.values()), [_short(method) for method in lines],
+        loc="outside lower center" if columns else "outside right center", ncols=columns or 1,
+        frameon=False, fontsize=style.TINY, handlelength=2.6, columnspacing=1.4,
+    )  # fmt: skip
+
+
+def _short(label: str) -> str:
+    # A dollar sign would begin a formula.
+    return (label if len(label) <= 24 else label[:23] + "…").replace("$", r"\$")
+
+
+def _figure(width: float, height: float) -> Figure:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtra(
+            "Figures need matplotlib, which is not installed; install it with: pip install 'boids-opt[plot]'"
+        ) from error
+    return Figure(figsize=(width, height), layout="constrained")
