@@ -102,9 +102,7 @@ class Comparison:
         for problem in self.problems:
             rows = np.array([block[0] == problem for block in self.blocks], dtype=np.bool_)
             values = self.values[rows]
-            low, _, high = (
-                statistics.quartiles(values[np.isfinite(values)][:, None]) if values.size else [np.ones(1)] * 3
-            )
+            low, _, high = statistics.quartiles(values[np.isfinite(values)][:, None])
             spread = float(high[0] - low[0])
             if spread > 0.0:
                 differences[rows] /= spread

@@ -27,10 +27,12 @@ _LONGEST_ERROR = 6000
 
 
 def reference_of(table: Table, asked: str | None = None) -> str:
-    """Return the label of the method to compare the others with: the one asked for, BOIDS, or the first."""
-    if asked is not None:
-        return table.where(method=asked).methods[0]
-    named = [run.method for run in table.runs if run.header["method"].get("name") == "boids"]
+    """Return the label of the method to compare with: the one asked for by label or name, BOIDS, or the first."""
+    if asked in table.methods:
+        return str(asked)
+    named = [run.method for run in table.runs if run.header["method"].get("name") == (asked or "boids")]
+    if asked is not None and not named:
+        table.where(method=asked)  # raises the error that knows the labels
     return named[0] if named else table.methods[0]
 
 

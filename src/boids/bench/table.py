@@ -204,20 +204,24 @@ class Table:
             column.flags.writeable = False
         return made
 
+    @property
+    def _all(self) -> tuple[Run | Planned, ...]:
+        return (*self.planned, *self.runs)
+
     @cached_property
     def problems(self) -> tuple[str, ...]:
         """Labels of the problems, as the plan orders them."""
-        return tuple(dict.fromkeys(each.problem for each in (*self.planned, *self.runs)))
+        return tuple(dict.fromkeys(each.problem for each in self._all))
 
     @cached_property
     def methods(self) -> tuple[str, ...]:
         """Labels of the methods, as the plan orders them."""
-        return tuple(dict.fromkeys(each.method for each in (*self.planned, *self.runs)))
+        return tuple(dict.fromkeys(each.method for each in self._all))
 
     @property
     def repetitions(self) -> tuple[int, ...]:
         """Numbers of the repetitions."""
-        return tuple(sorted({each.repetition for each in (*self.planned, *self.runs)}))
+        return tuple(sorted({each.repetition for each in self._all}))
 
     @cached_property
     def missing(self) -> tuple[Planned, ...]:

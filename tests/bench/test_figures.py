@@ -1,0 +1,94 @@
+"""The figures for papers: complete, the same bytes for the same results, and one look per method."""
+
+import builtins
+
+import pytest
+from bench.made_runs import write_run, write_study
+
+from boids.bench import compare, figures, load
+from boids.bench.looks import looks
+from boids.bench.table import ResultsError
+from boids.errors import MissingExtra, StoreError
+
+pytest.importorskip("matplotlib")
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("study")
+    write_study(folder, methods=9, problems=2, repetitions=3, length=20)
+    return load(folder)
+
+
+def test_files(table, tmp_path):
+    few = table.where(problem="Ackley-100", method=("BOIDS", "TuRBO", "CMA-BO"))
+    written = figures.save_figures(few, tmp_path / "new" / "folder", ("png", "svg"))
+    assert {path.name for path in written} == {
+        f"{name}.{form}"
+        for name in ("curves-mean", "curves-median", "ranks", "profile", "times")
+        for form in ("png", "svg")
+    }
+    assert all(path.stat().st_size > 1000 for path in written)
+    assert (tmp_path / "new/folder/ranks.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_pdf(table, tmp_path):
+    few = table.where(problem="Ackley-100", method=("BOIDS", "TuRBO"))
+    figures.save_figures(few, tmp_path)
+    assert (tmp_path / "curves-mean.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_wrong_requests(table, tmp_path):
+    with pytest.raises(ResultsError, match="no format 'bmp' for figures; formats are pdf, svg, png"):
+        figures.save_figures(table, tmp_path, ("bmp",))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot be written"):
+        figures.save_figures(table.where(problem="Ackley-100", method="BOIDS"), tmp_path / "file", ("png",))
+
+
+def test_curves(table):
+    figure = figures.curves(table)
+    assert figure is not None
+    axes = figure.axes[0]
+    assert axes.get_title(loc="left") == "Ackley-100"
+    assert len(axes.lines) == 9
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == list(table.methods)
+
+
+def test_log_regret_where_it_spans_decades(tmp_path):
+    for r in range(2):
+        write_run(tmp_path, "p", "m", r, [10.0 + r, 1.0, 0.1, 0.01], optimum=0.0)
+        write_run(tmp_path, "q", "m", r, [10.0 + r, 9.0, 8.0, 7.0], optimum=0.0)
+    known, short = figures.curves(load(tmp_path), "median").axes
+    assert (known.get_yscale(), known.get_ylabel()) == ("log", "best value − optimum")
+    assert (short.get_yscale(), short.get_ylabel()) == ("linear", "best value")
+
+
+def test_a_method_looks_the_same_everywhere(table):
+    look = looks(table.methods)["CMA-BO"]
+    line = figures.curves(table).axes[1].lines[table.methods.index("CMA-BO")]
+    assert (line.get_color(), line.get_marker()) == (look.light, look.mark)
+    assert len({(each.light, each.dashes) for each in looks([str(i) for i in range(20)]).values()}) == 20
+
+
+def test_little_to_draw(tmp_path):
+    write_run(tmp_path, "p", "$only$", 0, [None, None], seconds=0.0)
+    table = load(tmp_path)
+    assert figures.ranks(compare(table)) is None
+    assert figures.times(table) is None
+    figures.save_figures(table, tmp_path / "f", ("png",))
+    write_run(tmp_path, "p", "other", 0, [], budget=3, status=None)
+    figures.save_figures(load(tmp_path), tmp_path / "f", ("png",))
+
+
+def test_without_matplotlib(table, monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *args):
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return real(name, *args)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(MissingExtra, match=r"boids-opt\[plot\]"):
+        figures.times(table)
