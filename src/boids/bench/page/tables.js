@@ -194,9 +194,9 @@ function timeBars(times, hasPaper) {
     const low = 10 ** Math.floor(Math.log10(Math.min(...values)) - 0.05), high = 10 ** Math.ceil(Math.log10(Math.max(...values)) + 0.05);
     const share = scaleOf(low, high, true), x = (value) => left + (width - left - right) * share(value);
     const picture = shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Time per evaluation of each method" });
-    const powers = Math.round(Math.log10(high / low)), every = Math.ceil(powers / (width < 480 ? 4 : 8));
+    const powers = Math.round(Math.log10(high / low)), every = Math.ceil(powers / (width < 480 ? 3 : 8));
     for (let k = 0; k <= powers; k += every) {
-      const value = low * 10 ** k;
+      const value = Number((low * 10 ** k).toPrecision(3));
       picture.append(shape("line", { class: "grid", x1: x(value), x2: x(value), y1: 0, y2: height - 22 }),
         shape("text", { x: x(value), y: height - 6, "text-anchor": "middle" }, value >= 1 ? `${value} s` : duration(value).replace(/\.0+(?= )/, "")));
     }
