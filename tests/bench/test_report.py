@@ -1,6 +1,7 @@
 """The report as a file: what it says of partial results, and that nobody's labels can do harm."""
 
 import json
+import os
 import re
 from html.parser import HTMLParser
 
@@ -8,7 +9,7 @@ import pytest
 from bench.made_runs import write_plan, write_run, write_study
 
 import boids.cli
-from boids.bench import load
+from boids.bench import compact, load
 from boids.bench.findings import findings, reference_of, sentences
 from boids.bench.paper_times import paper_seconds
 from boids.bench.report import embedded, page, write_report
@@ -180,6 +181,15 @@ def test_the_command_with_other_files(study, tmp_path, capsys, monkeypatch):
     assert run("c.json.gz", "-o", "again.html", "--title", "Mine", "--reference", "TuRBO") == 0
     assert data_of((tmp_path / "again.html").read_text())["tests"]["reference"] == 2
     assert "<h1>Mine</h1>" in (tmp_path / "again.html").read_text()
+
+
+def test_the_command_draws_figures(study, tmp_path, capsys, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    few = load(study).where(problem="Ackley-100", method=("BOIDS", "TuRBO"))
+    compact.write(few, "few.json.gz")
+    assert run("few.json.gz", "--figures", "f", "--format", "png", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["written"][0] == os.path.join("f", "curves-mean.png")
 
 
 @pytest.mark.parametrize(

@@ -20,12 +20,9 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-pytestmark = [
-    pytest.mark.skipif(
-        not (CHROMIUM and DRIVER), reason="Debian's packages chromium and chromium-driver are not installed"
-    ),
-    pytest.mark.xdist_group("browser"),
-]
+pytestmark = pytest.mark.skipif(
+    not (CHROMIUM and DRIVER), reason="Debian's packages chromium and chromium-driver are not installed"
+)
 LAPTOP, PHONE = (1366, 850), (390, 844)
 HOSTILE = "</script><script>window.harmed=1</script><img src=x onerror='window.harmed=1'>"
 
@@ -75,7 +72,8 @@ def opened(browser, path, size=LAPTOP, scheme="light"):
     WebDriverWait(browser, 10).until(
         lambda b: b.execute_script("return document.documentElement.dataset.ready") == "yes"
     )
-    WebDriverWait(browser, 10).until(lambda b: b.find_elements(By.CSS_SELECTOR, "#curves svg") or True)
+    # Figures are drawn when the page has its width.
+    browser.execute_async_script("const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(done))")
     yield browser
     assert browser.get_log("browser") == []
     messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]

@@ -132,6 +132,7 @@ def test_signed_rank_without_ties_is_scipys():
         expected = stats.wilcoxon(d, method="exact")
         found = s.signed_rank(d)
         assert found.p == pytest.approx(expected.pvalue)
+        assert found.effect == pytest.approx((2 * stats.rankdata(np.abs(d))[d > 0].sum()) / (n * (n + 1) / 2) - 1)
         assert (found.pairs, found.better, found.worse) == (n, (d < 0).sum(), (d > 0).sum())
     d = rng.normal(0.05, 1.0, 500)
     assert s.signed_rank(d).p == pytest.approx(stats.wilcoxon(d, method="asymptotic").pvalue, rel=1e-6)
@@ -142,6 +143,7 @@ def test_signed_rank_with_infinities_and_gaps():
     assert found.pairs == 5
     assert found.p == pytest.approx(2 / 32)
     assert found.p == found.smallest
+    assert found.effect == -1.0
     assert np.isnan(s.signed_rank([]).p)
 
 

@@ -7,7 +7,6 @@ A compact file is JSON, compressed by gzip if its name ends in .gz, with `boids_
 field of a run      meaning
 ==================  ==========================================================================================
 `path`, `header`    as in the run's file
-`status`, `message`, `error`, `traceback`, `sessions`, `environment`, `times`   as in `boids.bench.Run`
 `value`             a list, null where an evaluation failed
 `best`              the improvements alone: a list of [n, best value]
 `seconds`           of the method itself, per evaluation
@@ -15,6 +14,8 @@ field of a run      meaning
 `infeasible`        numbers n of the evaluations that were not feasible
 `errors`            why evaluations failed, by n
 ==================  ==========================================================================================
+
+and `status`, `message`, `error`, `traceback`, `sessions`, `environment` and `times` as in `boids.bench.Run`.
 """
 
 from __future__ import annotations

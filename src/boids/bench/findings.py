@@ -189,6 +189,7 @@ def _tests(comparison: Comparison, reference: str) -> Document:
                 "better": test.better,
                 "worse": test.worse,
                 "median": _figures(test.median),
+                "effect": _figures(test.effect),
                 "p": _figures(test.p),
                 "holm": _figures(p),
             }

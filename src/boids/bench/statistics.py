@@ -145,6 +145,8 @@ class SignedRank:
         Two-sided p-value, exact up to 200 pairs; 1 without any difference, nan without pairs.
     median
         Of the differences.
+    effect
+        Rank-biserial correlation: the share of ranks with positive differences minus that with negative ones, -1 to 1.
     """
 
     pairs: int
@@ -152,6 +154,7 @@ class SignedRank:
     worse: int
     p: float
     median: float
+    effect: float
 
     @property
     def smallest(self) -> float:
@@ -181,12 +184,12 @@ def signed_rank(differences: ArrayLike) -> SignedRank:
     median = float(np.median(d)) if d.size and np.isfinite(d).all() else np.nan
     better, worse = int((d < 0).sum()), int((d > 0).sum())
     if better + worse == 0:
-        return SignedRank(d.size, 0, 0, 1.0 if d.size else np.nan, median)
+        return SignedRank(d.size, 0, 0, 1.0 if d.size else np.nan, median, 0.0 if d.size else np.nan)
     ranks = stats.rankdata(np.abs(d))
     positive = ranks[d > 0].sum()
     used = ranks[d != 0]
     p = _exact(positive, used) if d.size <= _MOST_EXACT else _normal(positive, used)
-    return SignedRank(d.size, better, worse, p, median)
+    return SignedRank(d.size, better, worse, p, median, float(2.0 * positive / used.sum() - 1.0))
 
 
 def _exact(positive: float, ranks: FloatArray) -> float:

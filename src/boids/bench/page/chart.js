@@ -174,7 +174,8 @@ function chart(spec) {
     };
     picture.addEventListener("pointermove", follow);
     picture.addEventListener("pointerdown", follow);
-    picture.addEventListener("pointerleave", hide);
+    // A finger that is lifted leaves the values to be read; the next tap elsewhere takes them away.
+    picture.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") hide(); });
     picture.addEventListener("blur", hide);
     picture.addEventListener("keydown", (event) => {
       const step = Math.max(1, Math.round(last / 50));

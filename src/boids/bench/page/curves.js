@@ -19,10 +19,8 @@ function legend() {
   byId("legend").append(...buttons, everyone, nobody);
 }
 
-const NAMES = { mean: ["mean", (line, i) => [line.mean[i], line.error[i]]], median: ["median", null] };
-
 function problemCard(problem) {
-  const facts = [problem.dim ? `${problem.dim} parameters` : null, problem.noisy ? "noisy" : null,
+  const facts = [problem.dim ? `${problem.dim} parameters` : null, problem.noisy ? "noisy: values as measured" : null,
     problem.constraints ? plural(problem.constraints, "constraint") : null].filter(Boolean).join(", ");
   return card(problem.label, facts, () => {
     const isMean = state.statistic === "mean";

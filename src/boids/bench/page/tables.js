@@ -24,7 +24,8 @@ function finalsSection() {
       const title = [`${data.methods[method]} on ${problem.label}: ${plural(found.runs, "run")}`,
         found.carried ? `${found.carried} ended before ${problem.at} evaluations` : "", found.empty ? `${found.empty} found nothing feasible` : "",
         finals.equal.includes(method) ? "not significantly different from the best" : ""].filter(Boolean).join("; ");
-      return element("td", { class: isBest ? "best" : finals.equal.includes(method) ? "equal" : null, title },
+      const isEqual = finals.equal.includes(method) || (finals.equal.length > 0 && finals.best === method);
+      return element("td", { class: isBest ? "best" : isEqual ? "equal" : null, title },
         text, marks ? element("small", {}, " " + marks) : null, small ? element("small", { class: "under" }, small) : null);
     };
     byId("finals-table").replaceChildren(table(
@@ -57,10 +58,10 @@ function ranksSection() {
     return;
   }
   const differ = isNumber(ranks.p) && ranks.p < data.tests.level;
-  byId("ranks-text").textContent = `Methods ranked on each problem and repetition (1 is best), averaged over ${ranks.blocks} of ${ranks.all_blocks}. `
+  byId("ranks-text").textContent = `Methods ranked on each problem and repetition (1 is best), averaged over the ${ranks.blocks} of ${ranks.all_blocks} on which all have a value. `
     + (isNumber(ranks.p) ? `Friedman's test ${differ ? "says that they differ" : "does not tell them apart"} (χ² = ${number(ranks.statistic, 3)}, p ${ranks.p < 1e-4 ? probability(ranks.p) : "= " + probability(ranks.p)}).` : "") + leftText;
   byId("ranks-note").textContent = "A bar joins methods whose average ranks differ by less than the critical difference (CD) of Nemenyi's test at 0.05. "
-    + "Only problems and repetitions with a value of every method count. Repetitions on one problem are blocks of their own, so that the tests speak of these problems, not of problems in general."
+    + "Repetitions on one problem are blocks of their own, so that the tests speak of these problems, not of problems in general."
     + (differ ? "" : " Since Friedman's test finds no difference, the bars should not be read as evidence.");
   const holder = byId("ranks-figure");
   const draw = () => {
@@ -145,14 +146,14 @@ function testsSection() {
   const verdict = (each) => {
     if (each.pairs < tests.pairs_needed) return element("td", { class: "text unsure" }, `too few pairs: needs ${tests.pairs_needed}`);
     if (each.holm >= tests.level) return element("td", { class: "text unsure" }, "no significant difference");
-    const isBetter = each.better > each.worse;
+    const isBetter = each.effect < 0;
     return element("td", { class: `text ${isBetter ? "good" : "bad"}` }, isBetter ? `better than ${reference}` : `worse than ${reference}`);
   };
   byId("tests-table").append(table(
-    [heading("Method"), heading("Pairs"), heading("Better"), heading("Tied"), heading("Worse"), heading("Median difference"), heading("p"), heading("p (Holm)"), heading("At 0.05", { class: "text" })],
+    [heading("Method"), heading("Pairs"), heading("Better"), heading("Tied"), heading("Worse"), heading("Median difference"), heading("Effect"), heading("p"), heading("p (Holm)"), heading("At 0.05", { class: "text" })],
     rows.map((each) => row(methodCell(each.method), ...[each.pairs, each.better, each.pairs - each.better - each.worse, each.worse].map((value) => element("td", {}, String(value))),
-      element("td", {}, number(each.median, 3)), element("td", {}, probability(each.p)), element("td", {}, probability(each.holm)), verdict(each))), { class: "stays" }));
-  byId("tests-note").textContent = "Differences are in units of the problem's spread (between the quartiles of all final values on it), so that problems can be pooled; positive is worse. Zeros are treated as Pratt proposes; p-values are exact up to 200 pairs."
+      element("td", {}, number(each.median, 3)), element("td", {}, isNumber(each.effect) ? minus(each.effect.toFixed(2)) : "–"), element("td", {}, probability(each.p)), element("td", {}, probability(each.holm)), verdict(each))), { class: "stays" }));
+  byId("tests-note").textContent = "Differences are in units of the problem's spread (between the quartiles of all final values on it), so that problems can be pooled. The effect is the rank-biserial correlation, from −1 (always better) to 1 (always worse). Zeros are treated as Pratt proposes; p-values are exact up to 200 pairs."
     + (none.length ? ` No pairs with ${none.join(", ")}.` : "");
 }
 
