@@ -240,3 +240,21 @@ def test_next_to_nothing(browser, tmp_path):
     write_report(load(tmp_path), tmp_path / "one.html")
     with opened(browser, tmp_path / "one.html"):
         assert count(browser, "#curve-figures svg") == 1
+
+
+def test_unfinished_curves_are_not_carried_on(browser, tmp_path):
+    write_run(tmp_path, "p", "a", 0, [3.0, 2.0, 1.0, 0.5])
+    write_run(tmp_path, "p", "b", 0, [3.0, 2.5], budget=4, status=None)
+    write_run(tmp_path, "p", "c", 0, [3.0, 2.8], budget=4, status="time limit")
+    write_report(load(tmp_path), tmp_path / "report.html")
+    with opened(browser, tmp_path / "report.html"):
+        carried = (
+            "return [...document.querySelectorAll('#curve-figures .carried')]"
+            ".map(p => p.closest('[data-method]').dataset.method)"
+        )
+        assert browser.execute_script(carried) == ["2"]
+        picture = all_of(browser, "#curve-figures svg")[0]
+        browser.execute_script("arguments[0].focus()", picture)
+        picture.send_keys(Keys.END)
+        text = all_of(browser, "#curve-figures .readout")[0].text
+        assert text.splitlines()[1:] == ["a 0.5000", "b 2.500 (so far)", "c 2.800 (ended)"]

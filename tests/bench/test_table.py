@@ -203,6 +203,7 @@ def test_bands(results):
     unfinished = band(table, "b", "one")
     assert unfinished is not None
     assert unfinished.n.tolist() == [1, 2, 3]
+    assert (found.has_ended, unfinished.has_ended) == (True, False)
     assert band(table, "b", "two") is None
 
 

@@ -34,6 +34,8 @@ class Band:
         How many runs it is made of.
     left_out
         How many unfinished or broken runs are not in it.
+    has_ended
+        Whether its runs have ended, or may still go on.
     """
 
     n: NDArray[np.int64]
@@ -44,6 +46,7 @@ class Band:
     high: FloatArray
     runs: int
     left_out: int
+    has_ended: bool
 
 
 def band(table: Table, problem: str, method: str, points: int | None = None) -> Band | None:
@@ -77,6 +80,7 @@ def band(table: Table, problem: str, method: str, points: int | None = None) -> 
         high,
         runs=len(used),
         left_out=len(runs) - len(used),
+        has_ended=bool(ended),
     )
 
 

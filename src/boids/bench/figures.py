@@ -65,7 +65,7 @@ def save_figures(
                 continue
             for form in formats:
                 path = Path(folder) / f"{name}.{form}"
-                # No date in the file: the same results give the same bytes.
+                # No date in the file: the same results give the same PDF and PNG.
                 undated: dict[str, Any] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}
                 figure.savefig(path, dpi=_DPI, metadata=undated[form])
                 written.append(path)

@@ -102,6 +102,7 @@ def _problem(table: Table, here: Comparison, curves: bool) -> Document:
                 "method": place,
                 "runs": line.runs,
                 "left_out": line.left_out,
+                "ended": line.has_ended,
                 "n": line.n.tolist(),
                 **{name: _list(getattr(line, name), optimum) for name in ("mean", "error", "low", "median", "high")},
             }

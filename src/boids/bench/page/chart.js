@@ -126,12 +126,12 @@ function chart(spec) {
     curves.set(line.method, group);
     // A method that ended before is compared with the value it had.
     const right = width - margin.right;
-    if (right - endX > 3) {
+    if (right - endX > 3 && line.ended) {
       const rest = shape("path", { class: "carried", d: `M${endX} ${endY}H${right}` });
       rest.style.stroke = colour(line.method);
       inside.append(rest);
     }
-    labels.push({ method: line.method, at: endY, endX: right, endY, group });
+    labels.push({ method: line.method, at: endY, endX: line.ended ? right : endX, endY, group });
   }
   if (isWide) {
     spread(labels, 13.5, margin.top + 2, bottom - 5);
@@ -162,7 +162,7 @@ function chart(spec) {
       const rows = shown.map((line) => {
         let i = line.n.findIndex((n) => n > at);
         i = i === -1 ? line.n.length - 1 : i - 1;
-        return { line, i, value: i >= 0 ? line.y[i] : null, ended: at > line.n.at(-1) };
+        return { line, i, value: i >= 0 ? line.y[i] : null, isPast: at > line.n.at(-1) };
       }).filter((row) => isNumber(row.value)).sort((a, b) => (spec.upIsGood ? b.value - a.value : a.value - b.value));
       spec.readout(at, rows, x(at) / width);
     };
@@ -207,7 +207,7 @@ function card(title, about, specOf) {
       if (readout.hidden) return;
       readout.replaceChildren(element("b", {}, `after ${n} evaluations`), element("table", {}, element("tbody", {}, ...rows.map((row) =>
         element("tr", {}, element("td", {}, swatch(row.line.method), data.methods[row.line.method]),
-          element("td", {}, spec.format(row) + (row.ended ? " (ended)" : "")))))));
+          element("td", {}, spec.format(row) + (row.isPast ? (row.line.ended ? " (ended)" : " (so far)") : "")))))));
       const room = made.clientWidth - readout.offsetWidth;
       const place = holder.offsetLeft + share * holder.clientWidth;
       const left = share < 0.5 ? place + 14 : place - readout.offsetWidth - 14;

@@ -34,7 +34,7 @@ function problemCard(problem) {
     const isLog = asRegret || (state.axis === "log" && !hasOptimum && allPositive);
     const shift = (list) => (asRegret ? list.map((value) => (isNumber(value) ? value - optimum : null)) : list);
     const lines = problem.curves.map((line) => ({
-      method: line.method, n: line.n, source: line, y: shift(isMean ? line.mean : line.median),
+      method: line.method, n: line.n, ended: line.ended, source: line, y: shift(isMean ? line.mean : line.median),
       low: shift(isMean ? line.mean.map((m, i) => (isNumber(line.error[i]) ? m - line.error[i] : null)) : line.low),
       high: shift(isMean ? line.mean.map((m, i) => (isNumber(line.error[i]) ? m + line.error[i] : null)) : line.high),
     }));

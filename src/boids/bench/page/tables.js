@@ -40,7 +40,7 @@ function finalsSection() {
   const tooFew = problems.filter((problem) => problem.finals.pairs_needed);
   const values = problems.flatMap((problem) => problem.finals.values);
   byId("finals-note").textContent = [
-    problems.length > tooFew.length ? "Green without bold: not significantly different from the best median (paired Wilcoxon test with Holm's correction, 0.05)." : "",
+    problems.some((problem) => problem.finals.equal.length) ? "Green without bold: not significantly different from the best median (paired Wilcoxon test with Holm's correction, 0.05)." : "",
     tooFew.length ? `${tooFew.length === problems.length ? "With so few repetitions" : `On ${tooFew.map((problem) => problem.label).join(", ")}`} no difference on a single problem could be significant `
       + `after Holm's correction: that takes ${Math.max(...tooFew.map((problem) => problem.finals.pairs_needed))} pairs.` : "",
     values.some((value) => value.carried) ? "‡ some runs ended before and count with the best value they had." : "",
@@ -196,8 +196,9 @@ function timeBars(times, hasPaper) {
     const share = scaleOf(low, high, true), x = (value) => left + (width - left - right) * share(value);
     const picture = shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Time per evaluation of each method" });
     const powers = Math.round(Math.log10(high / low)), every = Math.ceil(powers / (width < 480 ? 3 : 8));
-    for (let k = 0; k <= powers; k += every) {
-      const value = Number((low * 10 ** k).toPrecision(3));
+    const places = Array.from({ length: Math.floor(powers / every) + 1 }, (_, k) => low * 10 ** (k * every));
+    if (powers === 1) places.push(2 * low, 5 * low);
+    for (const value of places.map((each) => Number(each.toPrecision(3)))) {
       picture.append(shape("line", { class: "grid", x1: x(value), x2: x(value), y1: 0, y2: height - 22 }),
         shape("text", { x: x(value), y: height - 6, "text-anchor": "middle" }, value >= 1 ? `${value} s` : duration(value).replace(/\.0+(?= )/, "")));
     }
