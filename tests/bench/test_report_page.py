@@ -98,7 +98,7 @@ def test_it_is_drawn_and_fits(browser, report, size):
         assert count(browser, "#finals-table td.best") == 4
         assert count(browser, "#ranks-figure svg .clique") >= 1
         assert count(browser, "#tests-table tbody tr") == 12
-        assert count(browser, "#profile-figure svg g[data-method]") == 13
+        assert count(browser, "#profile-figures svg g[data-method]") == 2 * 13
         assert count(browser, "#times-figure rect") >= 13
         assert count(browser, "#coverage-table .dot.missing") == 1
         assert count(browser, "#coverage-table .dot.broken") == 1
@@ -158,9 +158,9 @@ def test_statistics_axes_and_bands_can_be_chosen(browser, report):
         assert "median" in about
         assert "log scale" not in about
         assert count(browser, "#curve-figures .band") == 0
-        before = browser.execute_script("return document.querySelector('#profile-figure .curve').getAttribute('d')")
+        before = browser.execute_script("return document.querySelector('#profile-figures .curve').getAttribute('d')")
         all_of(browser, "#choose-tolerance button")[0].click()
-        after = browser.execute_script("return document.querySelector('#profile-figure .curve').getAttribute('d')")
+        after = browser.execute_script("return document.querySelector('#profile-figures .curve').getAttribute('d')")
         assert before != after
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from boids.bench import statistics
 from boids.bench.comparison import Comparison, compare, needed
 from boids.bench.curves import Band, band
+from boids.bench.findings import LARGEST_RATIO
 from boids.bench.looks import Look, looks
 from boids.bench.table import ResultsError, Table
 from boids.durations import short_time
@@ -139,23 +140,37 @@ def ranks(comparison: Comparison) -> Figure | None:
 
 
 def profile(table: Table, comparison: Comparison, tolerance: float = 0.01) -> Figure | None:
-    """Draw the share of problems × repetitions solved to a tolerance against evaluations (Moré & Wild)."""
+    """Draw the share of problems × repetitions solved to a tolerance: data profile and performance profile.
+
+    On the left against evaluations (Moré & Wild), on the right against their ratio to those of the fastest method
+    (Dolan & Moré).
+    """
     if not comparison.blocks:
         return None
-    at = np.arange(1, max(comparison.at.values()) + 1)
-    shares = statistics.data_profile(needed(table, comparison, tolerance), at)
-    figure = _figure(6.4, 3.6)
-    axes = figure.add_subplot()
-    style.plain(axes, f"Solved to {100.0 * tolerance:g} %")
-    drawn = {}
-    for place, (method, look) in enumerate(looks(comparison.methods).items()):
-        if not np.isnan(shares[place]).any():
-            drawn[method] = _line_with_marks(axes, at, shares[place], look, place)
-    axes.set_ylim(-0.02, 1.02)
-    axes.set_xlim(1, at[-1] if at[-1] > 1 else 2)
-    axes.yaxis.set_major_formatter(lambda share, _: f"{100.0 * share:.0f} %")
-    axes.set_xlabel("evaluations", fontsize=style.SMALL)
-    axes.set_ylabel("problems × repetitions", fontsize=style.SMALL)
+    solved = needed(table, comparison, tolerance)
+    at = np.arange(1, max(2, *comparison.at.values()) + 1)
+    ratios = np.geomspace(1.0, LARGEST_RATIO, 200)
+    figure = _figure(8.6, 3.4)
+    drawn: dict[str, Any] = {}
+    left, right = figure.subplots(1, 2, sharey=True)
+    for axes, x, shares in (
+        (left, at, statistics.data_profile(solved, at)),
+        (right, ratios, statistics.performance_profile(solved, ratios)),
+    ):
+        for place, (method, look) in enumerate(looks(comparison.methods).items()):
+            if not np.isnan(shares[place]).any():
+                drawn[method] = _line_with_marks(axes, x, shares[place], look, place)
+        axes.set_xlim(x[0], x[-1])
+    style.plain(left, f"Solved to {100.0 * tolerance:g} %")
+    style.plain(right, "Relative to the fastest")
+    left.set_ylim(-0.02, 1.02)
+    left.yaxis.set_major_formatter(lambda share, _: f"{100.0 * share:.0f} %")
+    left.set_xlabel("evaluations", fontsize=style.SMALL)
+    left.set_ylabel("problems × repetitions", fontsize=style.SMALL)
+    right.set_xscale("log")
+    right.set_xticks([1, 2, 5, 10, 20], ["1", "2", "5", "10", "20"])
+    right.minorticks_off()
+    right.set_xlabel("× evaluations of the fastest", fontsize=style.SMALL)
     _legend(figure, drawn, 0)
     return figure
 

@@ -21,6 +21,8 @@ from boids.durations import short_time
 Document: TypeAlias = dict[str, Any]
 
 TOLERANCES = (0.1, 0.01, 0.001)
+#: Where performance profiles end: so many times the evaluations of the fastest method.
+LARGEST_RATIO = 20.0
 #: Points of a curve, of a profile, and of the small curve of a single run.
 _CURVE, _PROFILE, _RUN = 160, 120, 40
 _LONGEST_ERROR = 6000
@@ -201,16 +203,14 @@ def _tests(comparison: Comparison, reference: str) -> Document:
 
 def _profiles(table: Table, comparison: Comparison) -> Document:
     at = thinned(max(comparison.at.values(), default=1), _PROFILE)
-    return {
-        "n": at.tolist(),
-        "blocks": [int(each) for each in (~np.isnan(comparison.values)).sum(axis=0)],
-        "shares": {
-            f"{tolerance:g}": [
-                _list(share) for share in statistics.data_profile(needed(table, comparison, tolerance), at)
-            ]
-            for tolerance in TOLERANCES
-        },
-    }
+    ratios = np.geomspace(1.0, LARGEST_RATIO, _PROFILE)
+    found: Document = {"n": at.tolist(), "ratios": _list(ratios), "shares": {}, "performance": {}}
+    for tolerance in TOLERANCES:
+        solved = needed(table, comparison, tolerance)
+        found["shares"][f"{tolerance:g}"] = [_list(share) for share in statistics.data_profile(solved, at)]
+        relative = statistics.performance_profile(solved, ratios)
+        found["performance"][f"{tolerance:g}"] = [_list(share) for share in relative]
+    return found
 
 
 def _times(table: Table, problems: Sequence[str]) -> Document:

@@ -43,6 +43,7 @@ function spread(labels, gap, low, high) {
 }
 
 let clips = 0;
+const shortened = (method) => (data.methods[method].length > 16 ? data.methods[method].slice(0, 15) + "…" : data.methods[method]);
 
 // spec: width, height, lines [{method, n, y, low, high}], isLog, yLabel, xLabel, domain, format
 function chart(spec) {
@@ -53,7 +54,9 @@ function chart(spec) {
   const inner = { width: width - margin.left - margin.right, height: height - margin.top - margin.bottom };
   const picture = shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": spec.title, tabindex: 0 });
   const last = Math.max(1, ...spec.lines.map((line) => line.n.at(-1)));
-  const x = (n) => margin.left + (inner.width * (n - 1)) / Math.max(1, last - 1);
+  const shareOf = (n) => (spec.xLog ? Math.log(n) / Math.log(last) : (n - 1) / (last - 1)) || 0;
+  const atShare = (s) => (spec.xLog ? last ** s : Math.round(1 + s * (last - 1)));
+  const x = (n) => margin.left + inner.width * shareOf(n);
   const [low, high] = spec.domain(shown);
   const share = scaleOf(low, high, spec.isLog);
   const y = (value) => margin.top + inner.height * (1 - Math.min(9, Math.max(-9, share(spec.isLog ? Math.max(value, low / 1e3) : value))));
@@ -80,7 +83,8 @@ function chart(spec) {
       shape("text", { x: margin.left - 7, y: y(value) + 4, "text-anchor": "end" }, text));
   }
   picture.append(shape("line", { class: "axis", x1: margin.left, x2: width - margin.right, y1: bottom, y2: bottom }));
-  for (const n of [1, ...ticks(1, last, isWide ? 6 : 4).filter((n) => n > last * 0.06 && Number.isInteger(n))])
+  const whole = spec.xLog ? [2, 5, 10, 20, 50, 100].filter((n) => n <= last) : ticks(1, last, isWide ? 6 : 4).filter((n) => n > last * 0.06 && Number.isInteger(n));
+  for (const n of [1, ...whole])
     picture.append(shape("text", { x: x(n), y: bottom + 16, "text-anchor": "middle" }, String(n)));
   picture.append(shape("text", { x: margin.left + inner.width / 2, y: height - 4, "text-anchor": "middle" }, spec.xLabel));
 
@@ -131,7 +135,9 @@ function chart(spec) {
       rest.style.stroke = colour(line.method);
       inside.append(rest);
     }
-    labels.push({ method: line.method, at: endY, endX: line.ended ? right : endX, endY, group });
+    // The name of an unfinished curve stands where it ends, if that is not at the edge.
+    if (isWide && !line.ended && right - endX > 60) group.append(shape("text", { class: "label", x: endX + 8, y: endY + 4 }, shortened(line.method)));
+    else labels.push({ method: line.method, at: endY, endX: right, endY, group });
   }
   if (isWide) {
     spread(labels, 13.5, margin.top + 2, bottom - 5);
@@ -139,9 +145,7 @@ function chart(spec) {
       const left = width - margin.right + 14;
       const path = shape("path", { class: "leader", d: `M${label.endX + 5} ${label.endY}L${left - 4} ${label.at}` });
       path.style.stroke = colour(label.method);
-      const name = data.methods[label.method];
-      const text = shape("text", { class: "label", x: left, y: label.at + 4 }, name.length > 16 ? name.slice(0, 15) + "…" : name);
-      label.group.append(path, text);
+      label.group.append(path, shape("text", { class: "label", x: left, y: label.at + 4 }, shortened(label.method)));
     }
   }
   addReadout();
@@ -157,7 +161,7 @@ function chart(spec) {
     picture.append(cursor);
     let at = null;
     const show = (n) => {
-      at = Math.max(1, Math.min(last, Math.round(n)));
+      at = n;
       cursor.setAttribute("x1", x(at)); cursor.setAttribute("x2", x(at)); cursor.setAttribute("visibility", "visible");
       const rows = shown.map((line) => {
         let i = line.n.findIndex((n) => n > at);
@@ -170,7 +174,7 @@ function chart(spec) {
     const follow = (event) => {
       const box = picture.getBoundingClientRect();
       const place = ((event.clientX - box.left) / box.width) * width;
-      show(1 + ((place - margin.left) / inner.width) * (last - 1));
+      show(atShare(Math.max(0, Math.min(1, (place - margin.left) / inner.width))));
     };
     picture.addEventListener("pointermove", follow);
     picture.addEventListener("pointerdown", follow);
@@ -178,10 +182,14 @@ function chart(spec) {
     picture.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") hide(); });
     picture.addEventListener("blur", hide);
     picture.addEventListener("keydown", (event) => {
-      const step = Math.max(1, Math.round(last / 50));
-      const moves = { ArrowLeft: -step, ArrowRight: step, Home: -last, End: last };
+      const step = spec.xLog ? 0.02 : Math.max(1, Math.round(last / 50)) / Math.max(1, last - 1);
+      const moves = { ArrowLeft: -step, ArrowRight: step, Home: -9, End: 9 };
       if (event.key === "Escape") hide();
-      else if (event.key in moves) { show((at ?? (event.key === "ArrowLeft" ? last + step : 1 - step)) + moves[event.key]); event.preventDefault(); }
+      else if (event.key in moves) {
+        const from = at === null ? (event.key === "ArrowLeft" ? 1 + step : -step) : shareOf(at);
+        show(atShare(Math.max(0, Math.min(1, from + moves[event.key]))));
+        event.preventDefault();
+      }
     });
   }
 }
@@ -205,7 +213,7 @@ function card(title, about, specOf) {
     function tell(n, rows, share) {
       readout.hidden = n === null || !rows.length;
       if (readout.hidden) return;
-      readout.replaceChildren(element("b", {}, `after ${n} evaluations`), element("table", {}, element("tbody", {}, ...rows.map((row) =>
+      readout.replaceChildren(element("b", {}, spec.xText ? spec.xText(n) : `after ${n} evaluations`), element("table", {}, element("tbody", {}, ...rows.map((row) =>
         element("tr", {}, element("td", {}, swatch(row.line.method), data.methods[row.line.method]),
           element("td", {}, spec.format(row) + (row.isPast ? (row.line.ended ? " (ended)" : " (so far)") : "")))))));
       const room = made.clientWidth - readout.offsetWidth;

@@ -88,14 +88,17 @@ function curvesSection() {
 
 function profilesSection() {
   byId("profiles-text").textContent = "The share of problems and repetitions on which a method has come close to the best value that any method found there: "
-    + "within the chosen share of the way down from the worst first value. Higher is better; a curve that never rises has come close nowhere.";
+    + "within the chosen share of the way down from the worst first value. Higher is better; a curve that never rises has come close nowhere. On the right, evaluations are counted in multiples of those that the fastest method needed.";
   choice("choose-tolerance", "tolerance", data.tolerances.map((tolerance) => [tolerance, `τ = ${tolerance}`]));
   const profiles = data.profiles;
-  byId("profile-figure").append(card("Data profile", "", () => ({
-    lines: data.methods.map((_, method) => ({ method, n: profiles.n, y: profiles.shares[state.tolerance][method] }))
-      .filter((line) => line.y.some(isNumber)),
-    isLog: false, xLabel: "evaluations", upIsGood: true,
-    about: `share of ${data.ranks.all_blocks} problems × repetitions solved to ${Number(state.tolerance) * 100} %`,
-    domain: () => [-0.02, 1.02], format: (row) => `${(100 * row.value).toFixed(0)} %`,
-  })));
+  const percent = (row) => `${(100 * row.value).toFixed(0)} %`;
+  const linesOf = (n, shares) => data.methods.map((_, method) => ({ method, n, y: shares[state.tolerance][method], ended: true })).filter((line) => line.y.some(isNumber));
+  const solved = () => `share of ${data.ranks.all_blocks} problems × repetitions solved to ${Number(state.tolerance) * 100} %`;
+  const common = { isLog: false, upIsGood: true, domain: () => [-0.02, 1.02], format: percent };
+  byId("profile-figures").append(
+    card("Data profile", "", () => ({ ...common, about: `${solved()} (Moré & Wild)`, lines: linesOf(profiles.n, profiles.shares), xLabel: "evaluations" })),
+    card("Performance profile", "", () => ({
+      ...common, about: `${solved()} (Dolan & Moré)`, lines: linesOf(profiles.ratios, profiles.performance), xLog: true,
+      xLabel: "evaluations, as a multiple of the fastest method's", xText: (ratio) => `within ${number(ratio, 3)} × the fastest`,
+    })));
 }

@@ -167,7 +167,7 @@ function timesSection() {
       const cell = cellOf(method, problem);
       if (!cell) return element("td", { class: "none" }, "–");
       return element("td", { title: `evaluation: ${duration(cell.evaluate)}` }, duration(cell.own),
-        hasPaper ? element("small", { class: "under" }, isNumber(cell.paper) ? `paper ${duration(cell.paper)}` : " ") : null);
+        hasPaper ? element("small", { class: "under" }, isNumber(cell.paper) ? `paper ${cell.paper >= 0.01 ? `${cell.paper} s` : duration(cell.paper)}` : " ") : null);
     }))), { class: "stays" }));
   const evaluations = times.problems.map((label, problem) => {
     const all = times.cells.filter((cell) => cell.problem === problem).map((cell) => cell.evaluate).filter(isNumber);
