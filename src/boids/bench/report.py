@@ -24,7 +24,7 @@ from boids.bench.looks import looks
 from boids.bench.table import Table
 from boids.store.export import write_bytes
 
-_SCRIPTS = ("base.js", "chart.js", "curves.js", "tables.js", "runs.js")
+_SCRIPTS = ("base.js", "chart.js", "curves.js", "tables.js", "ranks.js", "times.js", "runs.js")
 #: What many runs have in common, and is kept once.
 _SHARED = ("environment", "settings", "problem_options")
 

@@ -8,7 +8,8 @@ function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-    else if (value !== null && value !== undefined && value !== false) made.setAttribute(name, value === true ? "" : value);
+    else if (value !== null && value !== undefined && value !== false)
+      made.setAttribute(name, value === true ? "" : value);
   }
   made.append(...children.filter((child) => child !== null && child !== undefined));
   return made;
@@ -44,7 +45,8 @@ function withError(value, error) {
   if (!isNumber(error) || error === 0) return number(value);
   const decimals = 1 - Math.floor(Math.log10(error));
   if (decimals > 5 && Math.abs(value) < 1e-2 && value !== 0) {
-    const power = Math.floor(Math.log10(Math.abs(value))), digits = Math.max(0, decimals + power);
+    const power = Math.floor(Math.log10(Math.abs(value))),
+      digits = Math.max(0, decimals + power);
     return minus(`(${(value / 10 ** power).toFixed(digits)} ± ${(error / 10 ** power).toFixed(digits)})e${power}`);
   }
   if (decimals < 0 || decimals > 7) return `${number(value)} ± ${number(error, 2)}`;
@@ -74,23 +76,35 @@ const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 
 const colour = (method) => `var(--m${method})`;
 const MARKS = {
-  o: "M-3.2 0a3.2 3.2 0 1 0 6.4 0a3.2 3.2 0 1 0-6.4 0", s: "M-2.9-2.9h5.8v5.8h-5.8z", "^": "M0-3.7L3.5 2.8h-7z",
-  D: "M0-4L4 0L0 4L-4 0z", v: "M0 3.7L3.5-2.8h-7z", P: "M-1.3-3.6h2.6v2.3h2.3v2.6h-2.3v2.3h-2.6v-2.3h-2.3v-2.6h2.3z",
+  o: "M-3.2 0a3.2 3.2 0 1 0 6.4 0a3.2 3.2 0 1 0-6.4 0",
+  s: "M-2.9-2.9h5.8v5.8h-5.8z",
+  "^": "M0-3.7L3.5 2.8h-7z",
+  D: "M0-4L4 0L0 4L-4 0z",
+  v: "M0 3.7L3.5-2.8h-7z",
+  P: "M-1.3-3.6h2.6v2.3h2.3v2.6h-2.3v2.3h-2.6v-2.3h-2.3v-2.6h2.3z",
   X: "M0-1.9L2.2-3.9L3.9-2.2L1.9 0L3.9 2.2L2.2 3.9L0 1.9L-2.2 3.9L-3.9 2.2L-1.9 0L-3.9-2.2L-2.2-3.9z",
-  "<": "M-3.7 0L2.8 3.5v-7z", ">": "M3.7 0L-2.8 3.5v-7z", h: "M0-3.7L3.2-1.8V1.8L0 3.7L-3.2 1.8V-1.8z",
+  "<": "M-3.7 0L2.8 3.5v-7z",
+  ">": "M3.7 0L-2.8 3.5v-7z",
+  h: "M0-3.7L3.2-1.8V1.8L0 3.7L-3.2 1.8V-1.8z",
   "*": "M0-4.4L1.2-1.4L4.3-1.3L1.9 .7L2.7 3.8L0 2.1L-2.7 3.8L-1.9 .7L-4.3-1.3L-1.2-1.4z",
-  p: "M0-3.8L3.6-1.2L2.2 3.1H-2.2L-3.6-1.2z", d: "M0-4.2L2.6 0L0 4.2L-2.6 0z", 8: "M-1.4-3.4h2.8l2 2v2.8l-2 2h-2.8l-2-2v-2.8z",
+  p: "M0-3.8L3.6-1.2L2.2 3.1H-2.2L-3.6-1.2z",
+  d: "M0-4.2L2.6 0L0 4.2L-2.6 0z",
+  8: "M-1.4-3.4h2.8l2 2v2.8l-2 2h-2.8l-2-2v-2.8z",
 };
 
 function styled(made, method, what = "stroke") {
   made.style[what] = colour(method);
   const dashes = data.looks[method].dashes;
-  if (what === "stroke" && dashes.length) made.setAttribute("stroke-dasharray", dashes.map((dash) => 1.9 * dash).join(" "));
+  if (what === "stroke" && dashes.length)
+    made.setAttribute("stroke-dasharray", dashes.map((dash) => 1.9 * dash).join(" "));
   return made;
 }
 
 function mark(method, x, y) {
-  const made = shape("path", { d: MARKS[data.looks[method].mark], transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})` });
+  const made = shape("path", {
+    d: MARKS[data.looks[method].mark],
+    transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`,
+  });
   made.style.fill = colour(method);
   return made;
 }
@@ -106,16 +120,35 @@ const methodCell = (method, ...more) =>
 
 // ---- what is shown
 
-const state = { hidden: new Set(), statistic: "mean", axis: "auto", bands: "on", tolerance: data.tolerances[1], focus: null };
+const state = {
+  hidden: new Set(),
+  statistic: "mean",
+  axis: "auto",
+  bands: "on",
+  tolerance: data.tolerances[1],
+  focus: null,
+};
 const listeners = [];
-function changed() { for (const listener of listeners) listener(); }
+function changed() {
+  for (const listener of listeners) listener();
+}
 
 function choice(id, key, options) {
   const buttons = options.map(([value, label]) =>
-    element("button", { type: "button", "aria-pressed": String(state[key] === value), "data-value": value, onclick: () => {
-      state[key] = value;
-      for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset.value === value));
-      changed();
-    } }, label));
+    element(
+      "button",
+      {
+        type: "button",
+        "aria-pressed": String(state[key] === value),
+        "data-value": value,
+        onclick: () => {
+          state[key] = value;
+          for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset.value === value));
+          changed();
+        },
+      },
+      label,
+    ),
+  );
   byId(id).append(...buttons);
 }

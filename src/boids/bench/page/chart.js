@@ -34,16 +34,25 @@ function spread(labels, gap, low, high) {
     let moved = false;
     for (let i = 1; i < labels.length; i++) {
       const lack = gap - (labels[i].at - labels[i - 1].at);
-      if (lack > 0.01) { labels[i].at += lack / 2; labels[i - 1].at -= lack / 2; moved = true; }
+      if (lack > 0.01) {
+        labels[i].at += lack / 2;
+        labels[i - 1].at -= lack / 2;
+        moved = true;
+      }
     }
-    if (labels.length && labels[0].at < low) { labels[0].at = low; }
-    if (labels.length && labels.at(-1).at > high) { labels.at(-1).at = high; }
+    if (labels.length && labels[0].at < low) {
+      labels[0].at = low;
+    }
+    if (labels.length && labels.at(-1).at > high) {
+      labels.at(-1).at = high;
+    }
     if (!moved) break;
   }
 }
 
 let clips = 0;
-const shortened = (method) => (data.methods[method].length > 16 ? data.methods[method].slice(0, 15) + "…" : data.methods[method]);
+const shortened = (method) =>
+  data.methods[method].length > 16 ? data.methods[method].slice(0, 15) + "…" : data.methods[method];
 
 // spec: width, height, lines [{method, n, y, low, high}], isLog, yLabel, xLabel, domain, format
 function chart(spec) {
@@ -52,14 +61,20 @@ function chart(spec) {
   const margin = { left: 52, right: isWide ? 112 : 12, top: 8, bottom: 36 };
   const [width, height] = [spec.width, spec.height];
   const inner = { width: width - margin.left - margin.right, height: height - margin.top - margin.bottom };
-  const picture = shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": spec.title, tabindex: 0 });
+  const picture = shape("svg", {
+    viewBox: `0 0 ${width} ${height}`,
+    role: "img",
+    "aria-label": spec.title,
+    tabindex: 0,
+  });
   const last = Math.max(1, ...spec.lines.map((line) => line.n.at(-1)));
   const shareOf = (n) => (spec.xLog ? Math.log(n) / Math.log(last) : (n - 1) / (last - 1)) || 0;
   const atShare = (s) => (spec.xLog ? last ** s : Math.round(1 + s * (last - 1)));
   const x = (n) => margin.left + inner.width * shareOf(n);
   const [low, high] = spec.domain(shown);
   const share = scaleOf(low, high, spec.isLog);
-  const y = (value) => margin.top + inner.height * (1 - Math.min(9, Math.max(-9, share(spec.isLog ? Math.max(value, low / 1e3) : value))));
+  const y = (value) =>
+    margin.top + inner.height * (1 - Math.min(9, Math.max(-9, share(spec.isLog ? Math.max(value, low / 1e3) : value))));
 
   // axes
   const bottom = margin.top + inner.height;
@@ -69,8 +84,10 @@ function chart(spec) {
     const marks = [];
     for (let power = from; power <= to; power += every) marks.push([10 ** power, powerText(power)]);
     if (to - from < 2) {
-      for (let power = from - 1; power <= to; power++) for (const k of to === from - 1 || to - from < 1 ? [2, 3, 5] : [2, 5])
-        if (k * 10 ** power >= low && k * 10 ** power <= high) marks.push([k * 10 ** power, number(k * 10 ** power, 1)]);
+      for (let power = from - 1; power <= to; power++)
+        for (const k of to === from - 1 || to - from < 1 ? [2, 3, 5] : [2, 5])
+          if (k * 10 ** power >= low && k * 10 ** power <= high)
+            marks.push([k * 10 ** power, number(k * 10 ** power, 1)]);
     }
     for (const [value, text] of marks) drawTick(value, text);
   } else {
@@ -80,30 +97,47 @@ function chart(spec) {
   function drawTick(value, text) {
     picture.append(
       shape("line", { class: "grid", x1: margin.left, x2: width - margin.right, y1: y(value), y2: y(value) }),
-      shape("text", { x: margin.left - 7, y: y(value) + 4, "text-anchor": "end" }, text));
+      shape("text", { x: margin.left - 7, y: y(value) + 4, "text-anchor": "end" }, text),
+    );
   }
   picture.append(shape("line", { class: "axis", x1: margin.left, x2: width - margin.right, y1: bottom, y2: bottom }));
-  const whole = spec.xLog ? [2, 5, 10, 20, 50, 100].filter((n) => n <= last) : ticks(1, last, isWide ? 6 : 4).filter((n) => n > last * 0.06 && Number.isInteger(n));
+  const whole = spec.xLog
+    ? [2, 5, 10, 20, 50, 100].filter((n) => n <= last)
+    : ticks(1, last, isWide ? 6 : 4).filter((n) => n > last * 0.06 && Number.isInteger(n));
   for (const n of [1, ...whole])
     picture.append(shape("text", { x: x(n), y: bottom + 16, "text-anchor": "middle" }, String(n)));
-  picture.append(shape("text", { x: margin.left + inner.width / 2, y: height - 4, "text-anchor": "middle" }, spec.xLabel));
+  picture.append(
+    shape("text", { x: margin.left + inner.width / 2, y: height - 4, "text-anchor": "middle" }, spec.xLabel),
+  );
 
   // What a cut axis leaves out is not drawn; marks at the edges are whole.
-  const clip = `clip-${++clips}`, frame = shape("clipPath", { id: clip });
-  frame.append(shape("rect", { x: margin.left - 5, y: margin.top - 4, width: inner.width + 10, height: inner.height + 9 }));
+  const clip = `clip-${++clips}`,
+    frame = shape("clipPath", { id: clip });
+  frame.append(
+    shape("rect", { x: margin.left - 5, y: margin.top - 4, width: inner.width + 10, height: inner.height + 9 }),
+  );
   picture.append(frame);
 
   // bands below, curves above; the reference last, on top
-  const order = [...shown].sort((a, b) => (b.method === data.tests.reference ? -1 : 0) - (a.method === data.tests.reference ? -1 : 0));
+  const order = [...shown].sort(
+    (a, b) => (b.method === data.tests.reference ? -1 : 0) - (a.method === data.tests.reference ? -1 : 0),
+  );
   const curves = new Map();
   for (const line of order) {
     if (line.low && state.bands === "on") {
-      const there = [], back = [];
+      const there = [],
+        back = [];
       line.n.forEach((n, i) => {
-        if (isNumber(line.low[i]) && isNumber(line.high[i])) { there.push([x(n), y(line.high[i])]); back.unshift([x(n), y(line.low[i])]); }
+        if (isNumber(line.low[i]) && isNumber(line.high[i])) {
+          there.push([x(n), y(line.high[i])]);
+          back.unshift([x(n), y(line.low[i])]);
+        }
       });
       if (there.length > 1) {
-        const band = shape("path", { class: "band", d: "M" + [...there, ...back].map((p) => p.map((v) => v.toFixed(1)).join(" ")).join("L") + "Z" });
+        const band = shape("path", {
+          class: "band",
+          d: "M" + [...there, ...back].map((p) => p.map((v) => v.toFixed(1)).join(" ")).join("L") + "Z",
+        });
         band.style.fill = colour(line.method);
         picture.append(band);
       }
@@ -113,17 +147,26 @@ function chart(spec) {
   const labels = [];
   for (const line of order) {
     const points = [];
-    line.n.forEach((n, i) => { if (isNumber(line.y[i])) points.push([x(n), y(line.y[i])]); });
+    line.n.forEach((n, i) => {
+      if (isNumber(line.y[i])) points.push([x(n), y(line.y[i])]);
+    });
     if (!points.length) continue;
-    const group = shape("g", { "data-method": line.method }), inside = shape("g", { "clip-path": `url(#${clip})` });
+    const group = shape("g", { "data-method": line.method }),
+      inside = shape("g", { "clip-path": `url(#${clip})` });
     group.append(inside);
-    inside.append(styled(shape("path", { class: "curve", d: "M" + points.map((p) => p.map((v) => v.toFixed(1)).join(" ")).join("L") }), line.method));
+    inside.append(
+      styled(
+        shape("path", { class: "curve", d: "M" + points.map((p) => p.map((v) => v.toFixed(1)).join(" ")).join("L") }),
+        line.method,
+      ),
+    );
     const [endX, endY] = points.at(-1);
     inside.append(mark(line.method, endX, endY));
     // A few more marks, not at the same places for all methods, so that lines can be followed without colours.
     const phase = (line.method % 5) / 5;
     for (let k = 0; k < 3; k++) {
-      const [markX, markY] = points[Math.min(points.length - 1, Math.floor(((k + 0.35 + 0.6 * phase) / 3.2) * points.length))];
+      const [markX, markY] =
+        points[Math.min(points.length - 1, Math.floor(((k + 0.35 + 0.6 * phase) / 3.2) * points.length))];
       inside.append(mark(line.method, markX, markY));
     }
     picture.append(group);
@@ -136,7 +179,8 @@ function chart(spec) {
       inside.append(rest);
     }
     // The name of an unfinished curve stands where it ends, if that is not at the edge.
-    if (isWide && !line.ended && right - endX > 60) group.append(shape("text", { class: "label", x: endX + 8, y: endY + 4 }, shortened(line.method)));
+    if (isWide && !line.ended && right - endX > 60)
+      group.append(shape("text", { class: "label", x: endX + 8, y: endY + 4 }, shortened(line.method)));
     else labels.push({ method: line.method, at: endY, endX: right, endY, group });
   }
   if (isWide) {
@@ -153,7 +197,8 @@ function chart(spec) {
   return { picture, emphasise };
 
   function emphasise() {
-    for (const [method, group] of curves) group.classList.toggle("faint", state.focus !== null && state.focus !== method);
+    for (const [method, group] of curves)
+      group.classList.toggle("faint", state.focus !== null && state.focus !== method);
   }
 
   function addReadout() {
@@ -162,15 +207,24 @@ function chart(spec) {
     let at = null;
     const show = (n) => {
       at = n;
-      cursor.setAttribute("x1", x(at)); cursor.setAttribute("x2", x(at)); cursor.setAttribute("visibility", "visible");
-      const rows = shown.map((line) => {
-        let i = line.n.findIndex((n) => n > at);
-        i = i === -1 ? line.n.length - 1 : i - 1;
-        return { line, i, value: i >= 0 ? line.y[i] : null, isPast: at > line.n.at(-1) };
-      }).filter((row) => isNumber(row.value)).sort((a, b) => (spec.upIsGood ? b.value - a.value : a.value - b.value));
+      cursor.setAttribute("x1", x(at));
+      cursor.setAttribute("x2", x(at));
+      cursor.setAttribute("visibility", "visible");
+      const rows = shown
+        .map((line) => {
+          let i = line.n.findIndex((n) => n > at);
+          i = i === -1 ? line.n.length - 1 : i - 1;
+          return { line, i, value: i >= 0 ? line.y[i] : null, isPast: at > line.n.at(-1) };
+        })
+        .filter((row) => isNumber(row.value))
+        .sort((a, b) => (spec.upIsGood ? b.value - a.value : a.value - b.value));
       spec.readout(at, rows, x(at) / width);
     };
-    const hide = () => { at = null; cursor.setAttribute("visibility", "hidden"); spec.readout(null, [], 0); };
+    const hide = () => {
+      at = null;
+      cursor.setAttribute("visibility", "hidden");
+      spec.readout(null, [], 0);
+    };
     const follow = (event) => {
       const box = picture.getBoundingClientRect();
       const place = ((event.clientX - box.left) / box.width) * width;
@@ -179,7 +233,9 @@ function chart(spec) {
     picture.addEventListener("pointermove", follow);
     picture.addEventListener("pointerdown", follow);
     // A finger that is lifted leaves the values to be read; the next tap elsewhere takes them away.
-    picture.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") hide(); });
+    picture.addEventListener("pointerleave", (event) => {
+      if (event.pointerType === "mouse") hide();
+    });
     picture.addEventListener("blur", hide);
     picture.addEventListener("keydown", (event) => {
       const step = spec.xLog ? 0.02 : Math.max(1, Math.round(last / 50)) / Math.max(1, last - 1);
@@ -213,14 +269,31 @@ function card(title, about, specOf) {
     function tell(n, rows, share) {
       readout.hidden = n === null || !rows.length;
       if (readout.hidden) return;
-      readout.replaceChildren(element("b", {}, spec.xText ? spec.xText(n) : `after ${n} evaluations`), element("table", {}, element("tbody", {}, ...rows.map((row) =>
-        element("tr", {}, element("td", {}, swatch(row.line.method), data.methods[row.line.method]),
-          element("td", {}, spec.format(row) + (row.isPast ? (row.line.ended ? " (ended)" : " (so far)") : "")))))));
+      readout.replaceChildren(
+        element("b", {}, spec.xText ? spec.xText(n) : `after ${n} evaluations`),
+        element(
+          "table",
+          {},
+          element(
+            "tbody",
+            {},
+            ...rows.map((row) =>
+              element(
+                "tr",
+                {},
+                element("td", {}, swatch(row.line.method), data.methods[row.line.method]),
+                element("td", {}, spec.format(row) + (row.isPast ? (row.line.ended ? " (ended)" : " (so far)") : "")),
+              ),
+            ),
+          ),
+        ),
+      );
       const room = made.clientWidth - readout.offsetWidth;
       const place = holder.offsetLeft + share * holder.clientWidth;
       const left = share < 0.5 ? place + 14 : place - readout.offsetWidth - 14;
       readout.style.left = `${Math.max(4, Math.min(room - 4, left))}px`;
-      readout.style.top = width >= 480 ? `${holder.offsetTop + 6}px` : `${holder.offsetTop + holder.clientHeight + 2}px`;
+      readout.style.top =
+        width >= 480 ? `${holder.offsetTop + 6}px` : `${holder.offsetTop + holder.clientHeight + 2}px`;
     }
   };
   listeners.push(() => (drawn && state.onlyFocus ? drawn.emphasise() : draw()));
