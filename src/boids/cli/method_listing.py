@@ -9,10 +9,10 @@ from rich.text import Text
 
 from boids import plain
 from boids.algorithms import ALGORITHMS
-from boids.cli.assignments import settings, written
-from boids.cli.errors import InputError
+from boids.cli.assignments import written
 from boids.cli.output import emit, emit_json, table
-from boids.errors import did_you_mean
+from boids.configure import settings
+from boids.errors import InputError, did_you_mean
 
 
 def methods(*, as_json: bool) -> None:
