@@ -124,8 +124,9 @@ class Job:
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Job:
         """Return it again."""
-        method = {**document["method"]}
-        method["problems"] = None if method["problems"] is None else tuple(method["problems"])
+        method: dict[str, Any] = {**document["method"]}
+        for key in ("seeds", "problems"):
+            method[key] = None if method[key] is None else tuple(method[key])
         return cls(**{**document, "problem": ProblemEntry(**document["problem"]), "method": MethodEntry(**method)})
 
 
@@ -139,8 +140,8 @@ def jobs_of(spec: Spec) -> list[Job]:
             budget=method.budget or problem.budget or spec.budget,
             time_limit=method.time_limit or problem.time_limit or spec.time_limit,
         )
-        for seed in spec.seeds
+        for seed in sorted({seed for entry in spec.methods for seed in entry.seeds or spec.seeds})
         for problem in spec.problems
         for method in spec.methods
-        if method.problems is None or problem.label in method.problems
+        if seed in (method.seeds or spec.seeds) and (method.problems is None or problem.label in method.problems)
     ]

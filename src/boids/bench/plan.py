@@ -6,7 +6,7 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, final
@@ -58,6 +58,32 @@ class Planned:
 
 @final
 @dataclass(frozen=True)
+class Part:
+    """Which part of an experiment: labels of methods and problems (none: all), repetitions, evaluations at the most."""
+
+    methods: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    seeds: tuple[int, ...] | None = None
+    budget: int | None = None
+
+    def of(self, spec: Spec) -> list[Job]:
+        """Return the runs of the part."""
+        _check_labels(self.methods, [entry.label for entry in spec.methods], "method")
+        _check_labels(self.problems, [entry.label for entry in spec.problems], "problem")
+        chosen = [
+            job if self.budget is None else replace(job, budget=min(job.budget, self.budget))
+            for job in jobs_of(spec)
+            if (not self.methods or job.method.label in self.methods)
+            and (not self.problems or job.problem.label in self.problems)
+            and (self.seeds is None or job.repetition in self.seeds)
+        ]
+        if not chosen:
+            raise InputError("No run of the experiment has that method, that problem and that seed.")
+        return chosen
+
+
+@final
+@dataclass(frozen=True)
 class Plan:
     """All runs of an experiment.
 
@@ -76,27 +102,9 @@ class Plan:
     obstacles: dict[str, str]
 
     @classmethod
-    def of(
-        cls,
-        spec: Spec,
-        folder: str | os.PathLike[str],
-        *,
-        methods: Sequence[str] = (),
-        problems: Sequence[str] = (),
-        seeds: Sequence[int] | None = None,
-    ) -> Plan:
-        """Look at what is there of an experiment, or of the part of it with these labels and seeds."""
-        _check_labels(methods, [entry.label for entry in spec.methods], "method")
-        _check_labels(problems, [entry.label for entry in spec.problems], "problem")
-        chosen = [
-            job
-            for job in jobs_of(spec)
-            if (not methods or job.method.label in methods)
-            and (not problems or job.problem.label in problems)
-            and (seeds is None or job.repetition in seeds)
-        ]
-        if not chosen:
-            raise InputError("No run of the experiment has that method, that problem and that seed.")
+    def of(cls, spec: Spec, folder: str | os.PathLike[str], part: Part | None = None) -> Plan:
+        """Look at what is there of an experiment, or of a part of it."""
+        chosen = (part or Part()).of(spec)
         return cls(spec.title, tuple(_planned(job, Path(folder)) for job in chosen), _obstacles(chosen))
 
     def left(self, *, retry: bool = False) -> list[Job]:

@@ -9,7 +9,8 @@ time_limit = "2h"              # per run; a run that reaches it is kept and mark
 name = "hesbo"                 # or "module:Class" of your own
 label = "HeSBO (d=10)"
 options = { target_dim = 10 }
-budget = 500                   # goes before the problem's and the experiment's
+budget = 500                   # goes before the problem's and the experiment's, as does time_limit
+seeds = 5                      # fewer or other repetitions than the experiment's
 problems = ["ackley-100"]      # labels; all of them if left out
 [[problem]]
 name = "ackley"                # or "module:function" of your own, called with dim, seed and the options
@@ -48,6 +49,7 @@ class MethodEntry:
     options: Mapping[str, Any] = field(default_factory=dict)
     budget: int | None = None
     time_limit: float | None = None
+    seeds: tuple[int, ...] | None = None
     problems: tuple[str, ...] | None = None
 
 
@@ -106,7 +108,7 @@ class Spec:
         return cls(
             title=_text(content.get("title", title), "title"),
             budget=_count(content.get("budget", 300), "budget"),
-            seeds=_seeds(content.get("seeds", 10)),
+            seeds=_seeds(content.get("seeds", 10), "seeds"),
             time_limit=_limit(content.get("time_limit"), "time_limit"),
             methods=methods,
             problems=problems,
@@ -158,6 +160,8 @@ def _entry(table: Mapping[str, Any], key: str, kind: type[E]) -> E:
     given["time_limit"] = _limit(table.get("time_limit"), f"time_limit in {where}")
     if "budget" in table:
         given["budget"] = _count(table["budget"], f"budget in {where}")
+    if "seeds" in table:
+        given["seeds"] = _seeds(table["seeds"], f"seeds in {where}")
     if "problems" in table:
         given["problems"] = tuple(_text(each, f"problems in {where}") for each in _list(table["problems"], where))
     return kind(**given)
@@ -186,14 +190,14 @@ def _count(value: Any, what: str) -> int:
     return int(value)
 
 
-def _seeds(value: Any) -> tuple[int, ...]:
+def _seeds(value: Any, what: str) -> tuple[int, ...]:
     if is_integer(value) and 1 <= value <= MOST_SEEDS:
         return tuple(range(value))
     if isinstance(value, list) and value and all(is_integer(each) and 0 <= each < 1 << 32 for each in value):
         if len(set(value)) == len(value):
             return tuple(value)
-        raise InputError(f"seeds must be different from each other, got {shown(value)}.")
-    raise InputError(f"seeds must be a number of repetitions, or a list of numbers from 0, got {shown(value)}.")
+        raise InputError(f"{what} must be different from each other, got {shown(value)}.")
+    raise InputError(f"{what} must be a number of repetitions, or a list of numbers from 0, got {shown(value)}.")
 
 
 def _limit(value: Any, what: str) -> float | None:

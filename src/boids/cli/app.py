@@ -180,6 +180,7 @@ def delete(run_id: str, yes: bool, store: str, as_json: bool) -> None:
 @click.option("--method", "methods", multiple=True, metavar="LABEL", help="Only this method; repeatable.")
 @click.option("--problem", "problems", multiple=True, metavar="LABEL", help="Only this problem; repeatable.")
 @click.option("--seeds", metavar="LIST", help="Only these repetitions, such as 0,3,5-9.")
+@click.option("--budget", type=int, callback=at_least_1, metavar="N", help="At most N evaluations in every run.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be done, and about how long it would take.")
 @click.option("--retry", is_flag=True, help="Try runs that have failed again.")
 @click.option("--skip-missing", is_flag=True, help="Leave out what needs an extra or data that are not here.")

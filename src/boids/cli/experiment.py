@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, final
@@ -19,7 +19,7 @@ from rich.text import Text
 from boids.bench import run_log
 from boids.bench.carry_out import TIME_LIMIT
 from boids.bench.job import Job
-from boids.bench.plan import Plan
+from boids.bench.plan import Part, Plan, Planned
 from boids.bench.runner import Watcher, run_here, run_on_dask
 from boids.bench.spec import Spec
 from boids.cli.output import emit, emit_json, note, table
@@ -39,6 +39,7 @@ def bench(
     methods: Sequence[str],
     problems: Sequence[str],
     seeds: str | None,
+    budget: int | None,
     dry_run: bool,
     retry: bool,
     skip_missing: bool,
@@ -47,7 +48,8 @@ def bench(
 ) -> int:
     """Make what is left of an experiment; 1 if a run has failed."""
     wanted = Spec.read(spec)
-    plan = Plan.of(wanted, out, methods=methods, problems=problems, seeds=_numbers(seeds))
+    part = Part(tuple(methods), tuple(problems), _numbers(seeds), budget)
+    plan = Plan.of(wanted, out, part)
     if plan.obstacles and not skip_missing:
         what, why = next(iter(plan.obstacles.items()))
         more = f" ({len(plan.obstacles) - 1} more)" if len(plan.obstacles) > 1 else ""
@@ -62,11 +64,10 @@ def bench(
             run_on_dask(left, out, dask, display)
         else:
             run_here(left, out, jobs, display)
-    after = Plan.of(wanted, out, methods=methods, problems=problems, seeds=_numbers(seeds))
-    return _sum_up(after, out, as_json=as_json)
+    return _sum_up(Plan.of(wanted, out, part), out, as_json=as_json)
 
 
-def _numbers(text: str | None) -> list[int] | None:
+def _numbers(text: str | None) -> tuple[int, ...] | None:
     """Return what --seeds means: "0,3,5-9"."""
     if text is None:
         return None
@@ -76,7 +77,7 @@ def _numbers(text: str | None) -> list[int] | None:
         if not first.isdigit() or (dash and not last.isdigit()) or len(part) > 20:
             raise InputError(f"--seeds expects numbers such as 0,3,5-9, got {text!r}.")
         numbers.extend(range(int(first), int(last or first) + 1))
-    return numbers
+    return tuple(numbers)
 
 
 def _show_plan(plan: Plan, left: Sequence[Job], out: str, *, jobs: int, retry: bool, as_json: bool) -> None:
@@ -86,16 +87,15 @@ def _show_plan(plan: Plan, left: Sequence[Job], out: str, *, jobs: int, retry: b
         document = {"runs": len(plan.runs), "left": len(left), "seconds": seconds, "standing": standing}
         emit_json({**document, "missing": plan.obstacles})
         return
-    listed = table("method", *dict.fromkeys(run.job.problem.label for run in plan.runs))
-    for label in dict.fromkeys(run.job.method.label for run in plan.runs):
-        cells = []
-        for problem in dict.fromkeys(run.job.problem.label for run in plan.runs):
-            cell = [r for r in plan.runs if r.job.problem.label == problem and r.job.method.label == label]
-            done = sum(run.is_done or run.status == TIME_LIMIT for run in cell)
-            cells.append(f"{done}/{len(cell)} × {cell[0].job.budget}" if cell else "–")
-        listed.add_row(label, *cells)
+    listed = table("problem", "method", "evaluations", "runs", "done")
+    cells = defaultdict[tuple[str, str], list[Planned]](list)
+    for run in plan.runs:
+        cells[run.job.problem.label, run.job.method.label].append(run)
+    for (problem, method), runs in cells.items():
+        done = sum(run.is_done or run.status == TIME_LIMIT for run in runs)
+        listed.add_row(problem, method, str(runs[0].job.budget), str(len(runs)), str(done))
     emit(
-        Text(f"{plan.title}: {len(plan.runs)} runs, {len(left)} to be made (runs done/planned × evaluations)\n"),
+        Text(f"{plan.title}: {len(plan.runs)} runs, {len(left)} to be made\n"),
         listed,
         "",
         *(f"Missing here: {what}: {why}" for what, why in plan.obstacles.items()),
