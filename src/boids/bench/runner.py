@@ -174,7 +174,7 @@ def run_on_dask(jobs: Iterable[Job], folder: str | os.PathLike[str], address: st
             waiting[future] = job
         watcher.looked(waiting.values())
         completed: Any = as_completed
-        for future in completed(list(waiting)):
+        for future in completed(list(waiting), loop=client.loop):
             job = waiting.pop(future)
             watcher.ended(job, str(future.result()) if future.status == "finished" else f"lost: {future.exception()}")
             watcher.looked(waiting.values())

@@ -94,7 +94,7 @@ class Spec:
             raise InputError(f"The experiment {name!r} cannot be used: {error}") from error
 
     @classmethod
-    def of(cls, content: Mapping[str, Any], title: str = "") -> Spec:
+    def of(cls, content: Mapping[str, Any], title: str = "Experiment") -> Spec:
         """Check the content of such a file."""
         _known(content, ("title", "budget", "seeds", "time_limit", "method", "problem"), "An experiment")
         problems = _entries(content, "problem", ProblemEntry)
