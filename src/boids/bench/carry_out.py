@@ -93,13 +93,13 @@ class Record:
 
     def __init__(self, optimizer: Optimizer, problem: Problem, file: OpenRun) -> None:
         self._problem, self._file = problem, file
-        self._times = optimizer.times
+        self._times, self._cpu = optimizer.times, time.process_time()
         self._saved = time.monotonic()
         self._pause = SNAPSHOT_SECONDS
 
     def __call__(self, optimizer: Optimizer, trial: Trial) -> None:
         """Write down an evaluation that has just been told."""
-        times = optimizer.times
+        times, cpu = optimizer.times, time.process_time()
         row: dict[str, Any] = {
             "n": optimizer.n_told,
             "value": None if trial.failed else trial.value,
@@ -110,6 +110,7 @@ class Record:
                 for phase, seconds in times.items()
                 if seconds > self._times.get(phase, 0.0)
             },
+            "cpu": round(cpu - self._cpu, 6),
         }
         if "phase" in trial.info:
             row["phase"] = trial.info["phase"]
@@ -121,7 +122,7 @@ class Record:
         if self._problem.stateful:
             row["memory"] = self._problem.state()
         self._file.append(row)
-        self._times = times
+        self._times, self._cpu = times, time.process_time()
         self._save_now_and_then(optimizer)
 
     def _save_now_and_then(self, optimizer: Optimizer) -> None:
