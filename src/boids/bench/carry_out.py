@@ -215,7 +215,7 @@ def main() -> int:
     except RunTaken:
         return TAKEN
     except BoidsError as error:
-        print(shown_error(error), file=sys.stderr)
+        sys.stderr.write(f"{shown_error(error)}\n")
         return 1
     return 0
 

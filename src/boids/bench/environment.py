@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import boids
+from boids import __version__
 
 #: Whose versions may decide results, if they are installed.
 PACKAGES = ("numpy", "scipy", "cma", "numpyro", "jax", "scikit-learn", "gymnasium", "mujoco", "coco-experiment")
@@ -43,7 +43,7 @@ def now() -> str:
 
 def commit() -> str | None:
     """Return the commit that boids runs from, with "+changes" if there are any; None if it was installed."""
-    git, folder = shutil.which("git"), Path(boids.__file__).parent
+    git, folder = shutil.which("git"), Path(__file__).parents[1]
     if git is None or not (folder.parent.parent / ".git").exists():
         return None
 
@@ -59,7 +59,7 @@ def commit() -> str | None:
 
 
 def _versions() -> dict[str, str]:
-    found = {"boids": boids.__version__, "python": platform.python_version()}
+    found = {"boids": __version__, "python": platform.python_version()}
     for package in PACKAGES:
         try:
             found[package] = version(package)
