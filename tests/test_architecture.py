@@ -43,7 +43,8 @@ LAYERS = [
     ["packing", "journal"],  # what is written down of a run, and how
     ["program", "isolation"],  # objectives that are programs, or run in a process of their own
     ["blocks", "gp"],  # the pure pieces: neither knows of the other
-    ["plain", "values", "space", "settings", "citations", "durations"],  # data, numbers and points
+    ["configure"],  # methods by the names of their settings
+    ["plain", "values", "space", "settings", "citations", "durations", "user_code"],  # data, numbers and points
     ["records", "errors", "process_group"],  # the small things that everyone shares
 ]
 # Modules that stand on less than their row allows.

@@ -9,8 +9,10 @@ from toy_methods import Toy, Wanderer
 
 from boids import MethodError, MissingExtra, Optimizer, cite
 from boids.algorithms import ALGORITHMS, RandomSearch
+from boids.algorithms.protocol import CONSIDERED
 from boids.blocks.nsga2 import NSGA2
 from boids.records import Proposal
+from boids.setup import ASK
 from boids.testing import LAWS, LEARN_NOTHING, ConformanceError, beats_random, check_method
 
 #: Smaller searches and designs, wherever a method has a setting of that name.
@@ -80,6 +82,27 @@ def test_every_method_says_what_it_is_and_can_be_cited(name):
     assert cite(name).startswith("@")
     assert is_dataclass(cls)
     assert is_dataclass(cls.State)
+    assert set(cls.considers) <= set(CONSIDERED)
+    assert ("constraints" in cls.considers) == getattr(cls, "models_constraints", False)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_points_under_way_count_if_the_method_says_so(name):
+    """Where a model-based method would go next, it does not go again while that point is being evaluated."""
+    optimizer = Optimizer([(-1, 1)] * 6, budget=40, method=quick(name), seed=1)
+    for _ in range(BUDGET):
+        trial = optimizer.ask()
+        optimizer.tell(trial, float(((trial.x - 0.3) ** 2).sum()))
+    run = optimizer.run
+    setup, state = run.setup, run.state
+
+    def proposed():
+        history, pending = setup.seen(run.ledger.history()), tuple(run.ledger.pending.values())
+        return setup.algorithm.ask(state, history, pending, setup.rng(ASK, BUDGET))[1].unit
+
+    alone = proposed()
+    optimizer.ask()  # which is handed out just there
+    assert ("pending" in ALGORITHMS[name].considers) == (not np.array_equal(alone, proposed()))
 
 
 def test_citations_are_whole():

@@ -1,6 +1,11 @@
-"""Durations as people read them."""
+"""Durations as people read and write them."""
 
 from __future__ import annotations
+
+import math
+import re
+
+_UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def short_time(seconds: float) -> str:
@@ -16,6 +21,21 @@ def clock_time(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def seconds(text: str) -> float:
+    """Return the seconds that a text such as "90 s", "15min", "2h" or "1.5 d" stands for; a ValueError if none.
+
+    Examples
+    --------
+    >>> seconds("2h"), seconds("1.5 min")
+    (7200.0, 90.0)
+    """
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(s|min|h|d)\s*", text)
+    value = float(match[1]) * _UNITS[match[2]] if match else math.nan
+    if not 0.0 < value < math.inf:
+        raise ValueError(f"A duration is written like '90 s', '15 min' or '2h', got {text[:40]!r}.")
+    return value
 
 
 def _three_figures(number: float) -> str:

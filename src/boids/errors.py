@@ -40,6 +40,10 @@ class TellError(BoidsError, ValueError):
     """`Optimizer.tell` got a value that is not a number, or a trial that is not waiting for one."""
 
 
+class InputError(BoidsError, ValueError):
+    """Something that was written for boids, on the command line or in a file, is not valid."""
+
+
 class EvaluationError(BoidsError):
     """An evaluation in another process raised, ended the process, or took too long."""
 

@@ -25,6 +25,10 @@ from boids.values import is_integer, positive_int, real_number
 # What a random stream is for: the first part of its key, the trial's number being the second.
 INIT, ASK, TELL, PLACE = 0, 1, 2, 3
 
+#: Seeds that differ by a multiple of this draw the same at the beginning, where a method makes its initial design and
+#: subspace, and are independent afterwards: in a comparison, methods start alike and go on with streams of their own.
+STREAMS = 1 << 32
+
 #: More black-box constraints than this are a mistake, rather than a need for gigabytes.
 MOST_CONSTRAINTS = 10_000
 
@@ -158,7 +162,8 @@ class Setup:
 
     def rng(self, purpose: int, number: int) -> np.random.Generator:
         """Return the generator for one purpose and one trial."""
-        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(purpose, number)))
+        seed = self.seed % STREAMS if purpose == INIT else self.seed
+        return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(purpose, number)))
 
 
 def _seed(seed: Any) -> int:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from boids.algorithms import Boids
 from boids.cli import assignments
-from boids.cli.errors import InputError
+from boids.errors import InputError
 
 
 @dataclass(frozen=True)

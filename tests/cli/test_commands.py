@@ -10,7 +10,7 @@ import boids
 from boids.algorithms import ALGORITHMS, Boids
 from boids.cli import assignments
 
-COMMANDS = ("run", "resume", "runs", "show", "export", "replay", "delete", "methods", "problems", "space")
+COMMANDS = ("run", "resume", "runs", "show", "export", "replay", "delete", "bench", "methods", "problems", "space")
 
 
 def test_version_and_help(cli):
@@ -18,7 +18,9 @@ def test_version_and_help(cli):
     for arguments in ([], ["--help"], ["-h"]):
         answer = cli(*arguments)
         assert answer.code == 0
-        assert re.findall(r"^  ([a-z]+) ", answer.out.partition("Commands:")[2], re.MULTILINE)[:10] == list(COMMANDS)
+        assert re.findall(r"^  ([a-z]+) ", answer.out.partition("Commands:")[2], re.MULTILINE)[: len(COMMANDS)] == list(
+            COMMANDS
+        )
     for command in COMMANDS:
         answer = cli(command, "--help")
         assert answer.code == 0

@@ -63,6 +63,7 @@ class ALEBO:
     name: ClassVar[str] = "alebo"
     summary: ClassVar[str] = "expected improvement in a random linear subspace, with a Mahalanobis kernel"
     reference: ClassVar[str] = "Letham, Calandra, Rai & Bakshy, NeurIPS 2020"
+    considers: ClassVar[tuple[str, ...]] = ("noise", "pending")
     State: ClassVar[type[ALEBOState]] = ALEBOState
 
     target_dim: int = setting(10, "BOIDS' comparison: 10 and 20; at most D", least=1)

@@ -63,6 +63,7 @@ class Baxus(ThompsonSettings):
     name: ClassVar[str] = "baxus"
     summary: ClassVar[str] = "a trust region in nested random subspaces of growing dimension"
     reference: ClassVar[str] = "Papenmeier, Nardi & Poloczek, NeurIPS 2022"
+    considers: ClassVar[tuple[str, ...]] = ("noise", "pending", "earlier")
     State: ClassVar[type[BaxusState]] = BaxusState
 
     n_init: int = setting(10, "paper's experiments: 10; original's default: d + 1", least=1)

@@ -60,6 +60,7 @@ class Boids(BoidsSettings):
     name: ClassVar[str] = "boids"
     summary: ClassVar[str] = "incumbent-guided lines in a nested random subspace (this package's own default)"
     reference: ClassVar[str] = "Ngo, Ha, Chan & Zhang, AAAI 2025"
+    considers: ClassVar[tuple[str, ...]] = ("noise", "pending", "earlier", "constraints")
     State: ClassVar[type[BoidsState]] = BoidsState
     models_constraints: ClassVar[bool] = True
 

@@ -86,6 +86,7 @@ class CMABO(ThompsonSettings):
     name: ClassVar[str] = "cmabo"
     summary: ClassVar[str] = "Bayesian optimisation inside the ellipsoid of an evolution strategy"
     reference: ClassVar[str] = "Ngo, Ha, Chan, Nguyen & Zhang, TMLR 2024"
+    considers: ClassVar[tuple[str, ...]] = ("noise", "pending", "earlier")
     State: ClassVar[type[CmaboState]] = CmaboState
     extra: ClassVar[str] = "cma"
 

@@ -62,6 +62,7 @@ class CMAES:
     name: ClassVar[str] = "cmaes"
     summary: ClassVar[str] = "evolution strategy with covariance matrix adaptation (pycma)"
     reference: ClassVar[str] = "Hansen & Ostermeier, Evolutionary Computation 2001"
+    considers: ClassVar[tuple[str, ...]] = ("earlier",)
     State: ClassVar[type[CmaesState]] = CmaesState
     extra: ClassVar[str] = "cma"
 

@@ -72,6 +72,7 @@ class HeSBO:
     name: ClassVar[str] = "hesbo"
     summary: ClassVar[str] = "expected improvement in a hashed random subspace"
     reference: ClassVar[str] = "Nayebi, Munteanu & Poloczek, ICML 2019"
+    considers: ClassVar[tuple[str, ...]] = ("noise", "pending")
     State: ClassVar[type[HeSBOState]] = HeSBOState
 
     target_dim: int = setting(20, "BOIDS' comparison: 10 and 20; at most D", least=1)

@@ -78,6 +78,7 @@ class LineBO:
     name: ClassVar[str] = "linebo"
     summary: ClassVar[str] = "one line at a time through the best predicted point"
     reference: ClassVar[str] = "Kirschner, Mutný, Hiller, Ischebeck & Krause, ICML 2019"
+    considers: ClassVar[tuple[str, ...]] = ("noise", "pending", "earlier")
     State: ClassVar[type[LineState]] = LineState
 
     directions: Literal["coordinate", "random", "descent"] = setting(

@@ -8,8 +8,9 @@ The evaluated points themselves are not part of the state: the shell keeps them,
 `History`, so that a state stays small however long the run. The history also knows the `Domain`: integers and
 categories, linear constraints, noise. The shell sees to all of these whatever a method proposes, and to black-box
 constraints as well unless the method has a class attribute ``models_constraints = True``; a method need not care, but
-one that does looks better. With constraints that it does not model, a method's values are merits, which are worked out
-anew after every outcome: it compares those of one history, and keeps rows of the history rather than values.
+one that does looks better, and says so in a class attribute ``considers`` (see `CONSIDERED`). With constraints that it
+does not model, a method's values are merits, which are worked out anew after every outcome: it compares those of one
+history, and keeps rows of the history rather than values.
 
 A proposal whose memo is empty is not the method's own: it is a point of the user's, or an earlier trial with its
 outcome. Such proposals appear in `pending` and at `tell` at any time, before the first `ask` as well, and the points
@@ -27,6 +28,14 @@ import numpy as np
 from boids.records import Domain, History, Outcome, Proposal
 
 S = TypeVar("S")
+
+#: What a method may take into account by itself, in words.
+CONSIDERED = {
+    "noise": "models the noise of the values",
+    "pending": "takes points into account that are being evaluated",
+    "earlier": "learns from the user's points and from earlier trials",
+    "constraints": "models every black-box constraint, instead of one merit",
+}
 
 
 class Algorithm(Protocol[S]):

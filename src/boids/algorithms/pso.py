@@ -66,6 +66,7 @@ class PSO:
     name: ClassVar[str] = "pso"
     summary: ClassVar[str] = "particle swarm with one global best"
     reference: ClassVar[str] = "Kennedy & Eberhart, ICNN 1995"
+    considers: ClassVar[tuple[str, ...]] = ("earlier",)
     State: ClassVar[type[PsoState]] = PsoState
 
     particles: int = setting(20, "BOIDS paper: m = 20", least=1)

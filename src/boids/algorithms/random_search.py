@@ -27,6 +27,7 @@ class RandomSearch:
     name: ClassVar[str] = "random"
     summary: ClassVar[str] = "independent uniform points"
     reference: ClassVar[str] = "Bergstra & Bengio, JMLR 2012"
+    considers: ClassVar[tuple[str, ...]] = ()
     State: ClassVar[type[RandomState]] = RandomState
 
     def init(self, domain: Domain, budget: int, rng: np.random.Generator) -> RandomState:

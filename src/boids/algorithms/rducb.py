@@ -64,6 +64,7 @@ class RDUCB:
     name: ClassVar[str] = "rducb"
     summary: ClassVar[str] = "additive model over a random forest of coordinates, new for every proposal"
     reference: ClassVar[str] = "Ziomek & Bou-Ammar, ICML 2023"
+    considers: ClassVar[tuple[str, ...]] = ("noise", "pending", "earlier")
     State: ClassVar[type[ForestState]] = ForestState
 
     edge_fraction: float = setting(0.2, "original: edges of the forest per coordinate, at least one", least=0, most=1)

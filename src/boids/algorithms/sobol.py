@@ -40,6 +40,7 @@ class Sobol:
     name: ClassVar[str] = "sobol"
     summary: ClassVar[str] = "scrambled Sobol sequence"
     reference: ClassVar[str] = "Sobol', USSR Comput. Math. Math. Phys. 1967; Owen, J. Complexity 1998"
+    considers: ClassVar[tuple[str, ...]] = ()
     State: ClassVar[type[SobolState]] = SobolState
 
     def init(self, domain: Domain, budget: int, rng: np.random.Generator) -> SobolState:

@@ -48,6 +48,7 @@ class StandardBO(ThompsonSettings):
     name: ClassVar[str] = "standard-bo"
     summary: ClassVar[str] = "one Gaussian process over all inputs; Thompson sampling or expected improvement"
     reference: ClassVar[str] = "Jones, Schonlau & Welch, J. Global Optimization 1998"
+    considers: ClassVar[tuple[str, ...]] = ("noise", "pending", "earlier")
     State: ClassVar[type[StandardState]] = StandardState
 
     surrogate: Surrogate = setting(

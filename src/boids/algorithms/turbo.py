@@ -66,6 +66,7 @@ class Turbo(ThompsonSettings):
     name: ClassVar[str] = "turbo"
     summary: ClassVar[str] = "Thompson sampling in trust regions (TuRBO-1; TuRBO-m with `regions`)"
     reference: ClassVar[str] = "Eriksson, Pearce, Gardner, Turner & Poloczek, NeurIPS 2019"
+    considers: ClassVar[tuple[str, ...]] = ("noise", "pending", "earlier")
     State: ClassVar[type[TurboState]] = TurboState
 
     surrogate: Surrogate = setting(

@@ -55,6 +55,7 @@ class VanillaBO:
     name: ClassVar[str] = "vanilla-bo"
     summary: ClassVar[str] = "one Gaussian process with dimension-scaled length scales, and LogEI"
     reference: ClassVar[str] = "Hvarfner, Hellsten & Nardi, ICML 2024"
+    considers: ClassVar[tuple[str, ...]] = ("noise", "pending", "earlier")
     State: ClassVar[type[VanillaState]] = VanillaState
 
     n_init: int | None = setting(None, "paper's code: ⌈3 √D⌉; a number fixes it", least=1)

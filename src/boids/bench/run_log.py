@@ -24,6 +24,8 @@ from boids.store import locks
 FORMAT = 1
 #: How the names of the files end.
 SUFFIX = ".jsonl"
+#: Bytes at the end of a file to look at first.
+_TAIL = 1 << 15
 
 
 @final
@@ -46,17 +48,9 @@ class RunLog:
     events: list[dict[str, Any]] = field(default_factory=list)
 
     @property
-    def end(self) -> dict[str, Any] | None:
-        """The event that ended the run, "end" or "error"; None if it can go on."""
-        last = self.events[-1] if self.events else None
-        return last if last is not None and last["event"] in ("end", "error") else None
-
-    @property
     def status(self) -> str:
         """How the run stands: "budget", "time limit" or another reason of its end; "error"; "unfinished"."""
-        if self.end is None:
-            return "unfinished"
-        return "error" if self.end["event"] == "error" else str(self.end["status"])
+        return _status(self.events[-1] if self.events else None)
 
     @property
     def seconds(self) -> float:
@@ -97,6 +91,68 @@ def parse(content: bytes, path: str | os.PathLike[str]) -> RunLog | None:
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise StoreError(f"The run {os.fspath(path)!r} is damaged, or no run of an experiment: {error}.") from error
     return log
+
+
+@final
+@dataclass(frozen=True)
+class Glance:
+    """What the beginning and the end of a file say.
+
+    Attributes
+    ----------
+    header
+        The first line.
+    status
+        As that of a `RunLog`.
+    evaluations
+        How many have been made.
+    best
+        The best value, None if there is none.
+    last
+        The last line.
+    """
+
+    header: Mapping[str, Any]
+    status: str
+    evaluations: int
+    best: float | None
+    last: Mapping[str, Any]
+
+
+def glance(path: str | os.PathLike[str]) -> Glance | None:
+    """Look at the beginning and the end of a file, however long it is; None if there is nothing in it."""
+    try:
+        with open(path, "rb") as file:
+            first, size = file.readline(), file.seek(0, os.SEEK_END)
+            if not first.endswith(b"\n"):
+                return None
+            span = _TAIL
+            while True:  # until an evaluation is in sight, or all of the file
+                begin = max(len(first), size - span)
+                file.seek(begin)
+                lines = file.read(size - begin).split(b"\n")[begin > len(first) : -1]
+                rows = [json.loads(line) for line in lines]
+                evaluation = next((row for row in reversed(rows) if "event" not in row), None)
+                if evaluation is not None or begin == len(first):
+                    break
+                span *= 4
+            header = json.loads(first)
+            last, found = rows[-1] if rows else header, evaluation or {"n": 0, "best": None}
+            return Glance(header, _status(last), int(found["n"]), found["best"], last)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StoreError(f"The run {os.fspath(path)!r} cannot be read: {error.strerror}.") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise StoreError(f"The run {os.fspath(path)!r} is damaged, or no run of an experiment: {error}.") from error
+
+
+def _status(last: Mapping[str, Any] | None) -> str:
+    """Return how a run stands whose last event, or last line, is this one."""
+    event = None if last is None else last.get("event")
+    if event == "end" and last is not None:
+        return str(last["status"])
+    return "error" if event == "error" else "unfinished"
 
 
 class RunTaken(StoreError):

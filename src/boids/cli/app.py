@@ -172,6 +172,38 @@ def delete(run_id: str, yes: bool, store: str, as_json: bool) -> None:
     run_deletion.delete(store, run_id, is_sure=yes, as_json=as_json)
 
 
+@cli.command(short_help="Make the runs of an experiment: methods × problems × repetitions.")
+@click.argument("spec", metavar="FILE")
+@click.option("--out", default="results", show_default=True, metavar="DIR", help="Where the files of the runs go.")
+@click.option("--jobs", type=int, callback=at_least_1, metavar="N", help="Runs at a time [default: one per core].")
+@click.option("--dask", metavar="ADDRESS", help="Make the runs on a Dask cluster that sees DIR, tcp://host:8786.")
+@click.option("--method", "methods", multiple=True, metavar="LABEL", help="Only this method; repeatable.")
+@click.option("--problem", "problems", multiple=True, metavar="LABEL", help="Only this problem; repeatable.")
+@click.option("--seeds", metavar="LIST", help="Only these repetitions, such as 0,3,5-9.")
+@click.option("--budget", type=int, callback=at_least_1, metavar="N", help="At most N evaluations in every run.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be done, and about how long it would take.")
+@click.option("--retry", is_flag=True, help="Try runs that have failed again.")
+@click.option("--skip-missing", is_flag=True, help="Leave out what needs an extra or data that are not here.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+@ignored_store_option
+@json_option
+def bench(jobs: int | None, **given: Any) -> int:
+    """Make the runs of the experiment in FILE, a TOML file, or what is left of them.
+
+    \b
+      boids bench experiments/smoke.toml --out results/smoke
+      boids bench experiments/paper.toml --out results/paper --jobs 8
+      boids report results/smoke
+
+    Every run has a file of its own, with every evaluation in it. What is finished is skipped, and what was interrupted,
+    by Ctrl-C or a crash, goes on exactly where it was. A run that fails is recorded and does not stop the others; then
+    the exit code is 1.
+    """
+    from boids.cli import experiment
+
+    return experiment.bench(jobs=jobs or experiment.default_jobs(), **given)
+
+
 @cli.command()
 @click.argument("name", required=False)
 @ignored_store_option

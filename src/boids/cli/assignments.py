@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Iterable, Iterator
-from dataclasses import fields, is_dataclass, replace
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from collections.abc import Iterable
+from typing import Any
 
-from boids.cli.errors import InputError
-from boids.errors import did_you_mean
+from boids import configure
+from boids.configure import allowed
+from boids.errors import InputError
 from boids.settings import REFUSED, fitted, in_words
 
 _WORDS = {"true": True, "false": False, "none": None}
@@ -51,76 +51,14 @@ def written(value: Any) -> str:
 
 
 def configured(method: type[Any], texts: dict[str, str]) -> Any:
-    """Return a method with some of its settings changed; `preset=NAME` chooses what the others are taken from."""
-    return _changed(method, None, texts, f"Method {method.name!r}", "", tuple(_names(method())))
-
-
-def settings(instance: Any, prefix: str = "") -> Iterator[tuple[str, Any, str, tuple[Any, ...]]]:
-    """Yield (name, value, source, choices) of all settings, those of nested groups with dotted names."""
-    hints = get_type_hints(type(instance))
-    for field in fields(instance):
-        value, source = getattr(instance, field.name), field.metadata.get("source", "")
-        if is_dataclass(value):
-            inner = settings(value, f"{prefix}{field.name}.")
-            # A group has one source, which its first row tells.
-            for row, (name, default, own, choices) in enumerate(inner):
-                yield name, default, own or ("" if row else source), choices
-        else:
-            yield f"{prefix}{field.name}", value, source, _choices(hints[field.name])
-
-
-def _changed(cls: type[Any], base: Any, texts: dict[str, str], owner: str, prefix: str, known: tuple[str, ...]) -> Any:
-    """Return `base`, or one of the presets of its class, with new values; keys of nested groups have dots."""
-    texts = dict(texts)
-    presets: tuple[str, ...] = getattr(cls, "presets", ())
-    if "preset" in texts and not any(field.name == "preset" for field in fields(cls)):
-        base = _preset(cls, presets, texts.pop("preset"), owner)
-    base = cls() if base is None else base
-
-    groups: dict[str, dict[str, str]] = {}
-    for key, text in texts.items():
-        name, _, inner = key.partition(".")
-        groups.setdefault(name, {})[inner] = text
-    hints = get_type_hints(cls)
-    values: dict[str, Any] = {}
-    for name, inside in groups.items():
-        wrong = next(f"{prefix}{key}" for key in texts if key.partition(".")[0] == name)
-        if name not in {field.name for field in fields(cls)}:
-            otherwise = "`boids methods NAME` lists them." if known else "it has none at all."
-            raise InputError(f"{owner} has no setting {wrong!r}; {did_you_mean(wrong, known, otherwise)}")
-        current = getattr(base, name)
-        if is_dataclass(current) and not isinstance(current, type):
-            if "" in inside:
-                example = f"{prefix}{name}.{fields(current)[0].name}"
-                raise InputError(f"{prefix}{name} is a group of settings; set one inside it, such as {example}=….")
-            values[name] = _changed(type(current), current, inside, owner, f"{prefix}{name}.", known)
-        elif set(inside) != {""}:
-            raise InputError(f"{prefix}{name} has no settings inside, got {wrong!r}; write {prefix}{name}=….")
-        else:
-            values[name] = _read(inside[""], hints[name], f"{prefix}{name}")
-    return replace(base, **values)
-
-
-def _preset(cls: type[Any], presets: tuple[str, ...], name: str, owner: str) -> Any:
-    if name not in presets:
-        known = f"it has {', '.join(presets)}" if presets else "it has none"
-        raise InputError(f"{owner} has no preset {name!r}; {known}.")
-    return getattr(cls, name)()
-
-
-def _names(instance: Any) -> Iterator[str]:
-    return (name for name, *_ in settings(instance))
+    """Return a method with some of its settings changed, as `boids.configure` does it."""
+    return configure.configured(method, texts, _read)
 
 
 def _read(text: str, hint: Any, label: str) -> Any:
     """Return the value of the annotated type that a text stands for."""
     # `none` is a word like any other where it is among the choices; elsewhere a word is what no value fits.
-    for value in (text, literal(text)) if text in _choices(hint) else (literal(text), text):
+    for value in (text, literal(text)) if text in allowed(hint) else (literal(text), text):
         if (found := fitted(value, hint)) is not REFUSED:
             return found
     raise InputError(f"{label} must be {in_words(hint)}, got {text!r}.")
-
-
-def _choices(hint: Any) -> tuple[Any, ...]:
-    """Return the values that a `Literal` allows, nothing for other types."""
-    return get_args(hint) if get_origin(hint) is Literal else ()

@@ -8,9 +8,8 @@ from contextlib import ExitStack
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-from boids.cli.errors import InputError
 from boids.cli.output import emit, emit_json
-from boids.errors import did_you_mean
+from boids.errors import InputError, did_you_mean
 from boids.problems import data
 
 

@@ -9,10 +9,11 @@ from rich.text import Text
 
 from boids import plain
 from boids.algorithms import ALGORITHMS
-from boids.cli.assignments import settings, written
-from boids.cli.errors import InputError
+from boids.algorithms.protocol import CONSIDERED
+from boids.cli.assignments import written
 from boids.cli.output import emit, emit_json, table
-from boids.errors import did_you_mean
+from boids.configure import settings
+from boids.errors import InputError, did_you_mean
 
 
 def methods(*, as_json: bool) -> None:
@@ -20,10 +21,17 @@ def methods(*, as_json: bool) -> None:
     if as_json:
         emit_json([_about(cls) for cls in ALGORITHMS.values()])
         return
-    listed = table("method", "what it does", "paper")
-    for name, cls in ALGORITHMS.items():
-        listed.add_row(name, cls.summary, cls.reference)
-    emit(listed, "", "Settings of one of them: boids methods NAME")
+    listed = table("method", "what it does", "considers", "paper")
+    for name, cls in sorted(ALGORITHMS.items()):
+        listed.add_row(name, cls.summary, "\n".join(cls.considers), cls.reference)
+    emit(
+        listed,
+        "",
+        "A method that considers",
+        *(f"  {word + ',':12} {meaning}" for word, meaning in CONSIDERED.items()),
+        "All of them take mixed spaces, failures, constraints, noise and batches.",
+        "Settings of one of them: boids methods NAME",
+    )
 
 
 def method(name: str, *, as_json: bool) -> None:
@@ -45,7 +53,8 @@ def method(name: str, *, as_json: bool) -> None:
         ]
         emit_json({**_about(cls), "settings": listed})
         return
-    emit(Text(f"{name}: {cls.summary}\n{cls.reference}\n"))
+    considered = "; ".join(CONSIDERED[word] for word in cls.considers)
+    emit(Text(f"{name}: {cls.summary}\n{cls.reference}\n" + f"It {considered}.\n" * bool(considered)))
     if not rows:
         emit("It has no settings.")
         return
@@ -59,7 +68,13 @@ def method(name: str, *, as_json: bool) -> None:
 
 
 def _about(cls: type[Any]) -> dict[str, Any]:
-    return {"name": cls.name, "summary": cls.summary, "reference": cls.reference, "presets": list(_presets(cls))}
+    return {
+        "name": cls.name,
+        "summary": cls.summary,
+        "reference": cls.reference,
+        "considers": list(cls.considers),
+        "presets": list(_presets(cls)),
+    }
 
 
 def _presets(cls: type[Any]) -> tuple[str, ...]:

@@ -8,9 +8,8 @@ from typing import Any, TypeAlias, TypeVar, final
 
 import click
 
-from boids.cli.errors import InputError
 from boids.cli.names import DEFAULT, VARIABLE
-from boids.errors import did_you_mean
+from boids.errors import InputError, did_you_mean
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 Check: TypeAlias = Callable[[click.Context, click.Parameter, Any], Any]

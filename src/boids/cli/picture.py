@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from importlib.util import find_spec
 
-from boids.cli.errors import InputError
-from boids.errors import MissingExtra, StoreError
+from boids.errors import InputError, MissingExtra, StoreError
 from boids.result import Result
 
 _SUFFIXES = (".png", ".svg", ".pdf")

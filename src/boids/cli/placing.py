@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, final
 
-from boids.cli.errors import InputError
 from boids.cli.output import note
 from boids.cli.targets import FunctionElsewhere, FunctionTarget, Objective, Target
+from boids.errors import InputError
 from boids.isolation import isolate
 
 if TYPE_CHECKING:

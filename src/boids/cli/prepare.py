@@ -8,12 +8,11 @@ from typing import Any, final
 
 from boids.algorithms import ALGORITHMS
 from boids.cli import assignments, warm_start
-from boids.cli.errors import InputError
 from boids.cli.record import Limits
 from boids.cli.request import Request
 from boids.cli.targets import FunctionTarget, Objective, ProblemTarget, ProgramTarget, Target
 from boids.cli.targets.program import FOLDER, short_name
-from boids.errors import did_you_mean
+from boids.errors import InputError, did_you_mean
 from boids.optimizer import Optimizer
 from boids.recording import new_id
 from boids.space import SpaceFile

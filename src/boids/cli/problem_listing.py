@@ -11,9 +11,8 @@ from rich.text import Text
 
 from boids import plain
 from boids.cli.assignments import written
-from boids.cli.errors import InputError
 from boids.cli.output import emit, emit_json, facts, table
-from boids.errors import StoreError, did_you_mean
+from boids.errors import InputError, StoreError, did_you_mean
 from boids.problems import PROBLEMS, ProblemFactory
 from boids.problems.data import DOWNLOADS
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, final
 
-from boids.cli.errors import InputError
 from boids.cli.placing import Placing
 from boids.cli.space_file import read_checked
+from boids.errors import InputError
 from boids.space import Space, SpaceFile
 
 

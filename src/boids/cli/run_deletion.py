@@ -7,8 +7,8 @@ import sys
 import click
 
 from boids.cli import shelf
-from boids.cli.errors import InputError
 from boids.cli.output import emit, emit_json
+from boids.errors import InputError
 from boids.store import Store
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Literal, TypeAlias, get_args
 
 from boids.cli import shelf
-from boids.cli.errors import InputError
 from boids.cli.output import write
+from boids.errors import InputError
 from boids.store import export as tables
 
 Form: TypeAlias = Literal["csv", "json", "parquet"]

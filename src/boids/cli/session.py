@@ -9,14 +9,13 @@ from dataclasses import replace
 
 from boids.cli import ending, picture, prepare, shelf
 from boids.cli.ending import Ending
-from boids.cli.errors import InputError
 from boids.cli.evaluating import Stopped, evaluate
 from boids.cli.output import note, nothing_but_json
 from boids.cli.placing import Placing, assembled
 from boids.cli.record import RunRecord
 from boids.cli.request import Output, Request
 from boids.cli.targets import ProgramTarget, Target
-from boids.errors import BoidsError, StoreError
+from boids.errors import BoidsError, InputError, StoreError
 from boids.optimizer import Optimizer
 from boids.result import Result
 from boids.stopping import StopReason

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from boids import earlier
-from boids.cli.errors import InputError
-from boids.errors import SpaceError, StoreError, TellError
+from boids.errors import InputError, SpaceError, StoreError, TellError
 from boids.optimizer import Optimizer
 from boids.space import Space
 

@@ -10,7 +10,7 @@ import sys
 import threading
 from typing import Any, final
 
-from boids.cli.targets.function import imported
+from boids.user_code import imported
 
 _turn = threading.Lock()
 #: The folders of the runs that have had functions imported in this process.

@@ -6,9 +6,8 @@ import os
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
-from boids.cli.errors import InputError
 from boids.cli.targets.objective import Objective
-from boids.errors import ProblemError
+from boids.errors import InputError, ProblemError
 from boids.problems import PROBLEMS, Problem, make
 from boids.space import Space
 

@@ -8,8 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar, Literal, final
 
-from boids.cli.errors import InputError
 from boids.cli.targets.objective import Objective
+from boids.errors import InputError
 from boids.program import Program
 from boids.space import Space
 
