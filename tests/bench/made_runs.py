@@ -56,6 +56,7 @@ def evaluations(values: list[float | None], **more: Any) -> list[dict[str, Any]]
             "best": best,
             "x": [0.5, -0.25],
             "times": {"fit": 0.8 * slow, "select": 0.2 * slow, "evaluate": 0.01},
+            "cpu": 0.9 * slow,
         }
         rows.append(row if value is not None else {**row, "error": "the solver diverged"})
     return rows

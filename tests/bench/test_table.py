@@ -42,6 +42,7 @@ def test_columns(results):
     assert one["feasible"].all()
     np.testing.assert_allclose(one["seconds"], 0.25)
     np.testing.assert_allclose(one["evaluate"], 0.01)
+    np.testing.assert_allclose(one["cpu"], 0.225)
     with pytest.raises(KeyError, match="did you mean 'best'"):
         table["bets"]
     with pytest.raises(ValueError, match="read-only"):

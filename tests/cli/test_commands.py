@@ -10,7 +10,20 @@ import boids
 from boids.algorithms import ALGORITHMS, Boids
 from boids.cli import assignments
 
-COMMANDS = ("run", "resume", "runs", "show", "export", "replay", "delete", "bench", "methods", "problems", "space")
+COMMANDS = (
+    "run",
+    "resume",
+    "runs",
+    "show",
+    "export",
+    "replay",
+    "delete",
+    "bench",
+    "report",
+    "methods",
+    "problems",
+    "space",
+)
 
 
 def test_version_and_help(cli):

@@ -10,7 +10,7 @@ field of a run      meaning
 `value`             a list, null where an evaluation failed
 `best`              the improvements alone: a list of [n, best value]
 `seconds`           of the method itself, per evaluation
-`evaluate`          seconds, per evaluation
+`evaluate`, `cpu`   seconds of the evaluation and of the processor, per evaluation; null if unknown
 `infeasible`        numbers n of the evaluations that were not feasible
 `errors`            why evaluations failed, by n
 ==================  ==========================================================================================
@@ -93,6 +93,7 @@ def _packed(run: Run) -> dict[str, Any]:
         "best": [[int(at) + 1, float(best[at])] for at in improved],
         "seconds": [_figures(value, 4) for value in run.seconds.tolist()],
         "evaluate": [_figures(value, 4) for value in run.evaluate.tolist()],
+        "cpu": [_figures(value, 4) for value in run.cpu.tolist()] if np.isfinite(run.cpu).any() else None,
         "infeasible": (np.flatnonzero(~run.feasible) + 1).tolist(),
         "errors": {str(n): text for n, text in run.errors.items()},
     }
@@ -107,7 +108,10 @@ def _unpacked(entry: Mapping[str, Any]) -> Run:
     feasible[np.array(entry["infeasible"], dtype=np.int64) - 1] = False
     header = entry["header"]
     seconds, evaluate = (np.array(entry[name], dtype=np.float64) for name in ("seconds", "evaluate"))
-    if not len(value) == len(seconds) == len(evaluate) or int(header["budget"]) < 1:
+    cpu = np.full(len(value), np.nan)
+    if entry["cpu"] is not None:
+        cpu = np.array([as_float(each) for each in entry["cpu"]], dtype=np.float64)
+    if not len(value) == len(seconds) == len(evaluate) == len(cpu) or int(header["budget"]) < 1:
         raise ValueError(f"the run {entry['path']!r} is damaged")
     return Run(
         problem=str(header["problem"]["label"]),
@@ -122,15 +126,16 @@ def _unpacked(entry: Mapping[str, Any]) -> Run:
         best=best,
         seconds=seconds,
         evaluate=evaluate,
+        cpu=cpu,
         feasible=feasible,
         errors={int(n): str(text) for n, text in entry["errors"].items()},
     )
 
 
-def _figures(value: float, figures: int) -> float | int:
+def _figures(value: float, figures: int) -> float | int | None:
     """Return a number with so many significant figures, in as few characters as JSON needs."""
     if not math.isfinite(value):
-        return 0
+        return None
     rounded = float(f"{value:.{figures}g}")
     return int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded
 

@@ -33,7 +33,7 @@ def columns(table: Table) -> Columns:
     made: Columns = {}
     for name in COLUMNS:
         cells = table[name].tolist()
-        made[name] = [None if cell != cell else cell for cell in cells] if name in ("value", "best") else cells
+        made[name] = [None if cell != cell else cell for cell in cells] if name in ("value", "best", "cpu") else cells
     return made
 
 

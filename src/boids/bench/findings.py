@@ -274,6 +274,7 @@ def _run(run: Run) -> Document:
         "infeasible": int((~run.feasible).sum()),
         "own": _figures(float(run.seconds.mean())) if run.evaluations else None,
         "seconds": _figures(run.total_seconds),
+        "cpu": _figures(float(run.cpu.sum())),
         "times": {phase: _figures(seconds) for phase, seconds in run.times.items()},
         "seed": header.get("seed"),
         "problem_seed": header["problem"].get("seed"),

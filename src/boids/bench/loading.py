@@ -82,7 +82,7 @@ def as_run(log: run_log.RunLog, path: str) -> Run:
     """Return what the file of a run says."""
     header, rows = log.header, log.evaluations
     times = [{str(phase): float(value) for phase, value in row["times"].items()} for row in rows]
-    last = log.end or {}
+    last = log.events[-1] if log.events and log.events[-1]["event"] in ("end", "error") else {}
     total: dict[str, float] = {}
     for each in times:
         for phase, value in each.items():
@@ -103,6 +103,7 @@ def as_run(log: run_log.RunLog, path: str) -> Run:
             best=np.array([as_float(row["best"]) for row in rows], dtype=np.float64),
             seconds=np.array([sum(s for phase, s in each.items() if phase != "evaluate") for each in times]),
             evaluate=np.array([each.get("evaluate", 0.0) for each in times]),
+            cpu=np.array([as_float(row.get("cpu")) for row in rows], dtype=np.float64),
             feasible=np.array([bool(row.get("feasible", True)) for row in rows], dtype=np.bool_),
             times=total,
             errors={int(row["n"]): str(row["error"]) for row in rows if row.get("error")},

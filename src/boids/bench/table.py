@@ -13,6 +13,7 @@ column         meaning
 `best`         the best feasible value so far; nan before the first
 `seconds`      the method's own time since the evaluation before: all phases but the evaluation
 `evaluate`     seconds of the evaluation itself
+`cpu`          seconds of processor time in the same while, evaluation included; nan if unknown
 `feasible`     whether all constraints were satisfied; True without constraints
 `failed`       whether the evaluation failed
 =============  ==============================================================================================
@@ -33,7 +34,7 @@ from boids.errors import BoidsError, MissingExtra, did_you_mean
 FloatArray: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
-COLUMNS = ("problem", "method", "repetition", "n", "value", "best", "seconds", "evaluate", "feasible", "failed")
+COLUMNS = ("problem", "method", "repetition", "n", "value", "best", "seconds", "evaluate", "cpu", "feasible", "failed")
 #: How a run stands that may still go on, and one that broke; all other words are the reason why it ended.
 UNFINISHED, BROKEN = "unfinished", "error"
 
@@ -61,7 +62,7 @@ class Run:
         The last event's words on it.
     error, traceback
         Why the run broke; empty if it did not.
-    value, best, seconds, evaluate, feasible, failed
+    value, best, seconds, evaluate, cpu, feasible, failed
         One number per evaluation, as in the table.
     times
         Seconds of the whole run by phase.
@@ -86,6 +87,7 @@ class Run:
     best: FloatArray = field(repr=False)
     seconds: FloatArray = field(repr=False)
     evaluate: FloatArray = field(repr=False)
+    cpu: FloatArray = field(repr=False)
     feasible: BoolArray = field(repr=False)
     times: Mapping[str, float] = field(repr=False)
     errors: Mapping[int, str] = field(default_factory=dict, repr=False)
@@ -196,7 +198,7 @@ class Table:
             for name, kind in (("problem", np.str_), ("method", np.str_), ("repetition", np.int64))
         }
         made["n"] = _joined([np.arange(1, length + 1) for length in lengths], np.int64)
-        for name in ("value", "best", "seconds", "evaluate"):
+        for name in ("value", "best", "seconds", "evaluate", "cpu"):
             made[name] = _joined([getattr(run, name) for run in self.runs], np.float64)
         for name in ("feasible", "failed"):
             made[name] = _joined([getattr(run, name) for run in self.runs], np.bool_)

@@ -204,6 +204,41 @@ def bench(jobs: int | None, **given: Any) -> int:
     return experiment.bench(jobs=jobs or experiment.default_jobs(), **given)
 
 
+@cli.command(short_help="Make a page of the results of experiments.")
+@click.argument("results", metavar="RESULTS...", nargs=-1, required=True)
+@click.option("-o", "--output", metavar="FILE", help="The page [default: report.html, if no other file is asked for].")
+@click.option("--title", metavar="TEXT", help="The page's heading [default: that of the plan].")
+@click.option(
+    "--at", type=int, callback=at_least_1, metavar="N", help="Compare after N evaluations [default: the end]."
+)
+@click.option("--reference", metavar="METHOD", help="Test all methods against this one [default: boids, or the first].")
+@click.option("--figures", "figures_folder", metavar="DIR", help="Save figures for papers in a folder (extra `plot`).")
+@click.option(
+    "--format", "formats", type=click.Choice(["pdf", "svg", "png"]), multiple=True, help="Of figures; repeatable [pdf]."
+)
+@click.option("--export", "rows", metavar="FILE", help="Write a row per evaluation: .csv, .csv.gz or .parquet.")
+@click.option(
+    "--compact", "archive", metavar="FILE", help="Write everything but the points, .json.gz, to be read again."
+)
+@click.option("--ioh", metavar="DIR", help="Write the format of IOHprofiler to a folder.")
+@ignored_store_option
+@json_option
+def report(results: tuple[str, ...], **given: Any) -> None:
+    """Make one page of RESULTS, folders that `boids bench` has filled or compact files made of them.
+
+    \b
+      boids report results/
+      boids report results/ -o study.html --figures figures/ --format png
+      boids report results/ --compact study.json.gz
+      boids report study.json.gz more-results/ --reference turbo --at 200
+
+    The page holds everything it needs. Experiments may still be going on: the page then says what is missing.
+    """
+    from boids.cli import report_page
+
+    report_page.report(results, **given)
+
+
 @cli.command()
 @click.argument("name", required=False)
 @ignored_store_option
@@ -277,41 +312,6 @@ def space(file: str, example: bool, form: str, seed: int | None, quiet: bool, as
     from boids.cli import space_summary
 
     space_summary.summarise(file, example=example, form=form, seed=seed, quiet=quiet, as_json=as_json)
-
-
-@cli.command(short_help="Make a page of the results of experiments.")
-@click.argument("results", metavar="RESULTS...", nargs=-1, required=True)
-@click.option("-o", "--output", metavar="FILE", help="The page [default: report.html, if no other file is asked for].")
-@click.option("--title", metavar="TEXT", help="The page's heading [default: that of the plan].")
-@click.option(
-    "--at", type=int, callback=at_least_1, metavar="N", help="Compare after N evaluations [default: the end]."
-)
-@click.option("--reference", metavar="METHOD", help="Test all methods against this one [default: boids, or the first].")
-@click.option("--figures", "figures_folder", metavar="DIR", help="Save figures for papers in a folder (extra `plot`).")
-@click.option(
-    "--format", "formats", type=click.Choice(["pdf", "svg", "png"]), multiple=True, help="Of figures; repeatable [pdf]."
-)
-@click.option("--export", "rows", metavar="FILE", help="Write a row per evaluation: .csv, .csv.gz or .parquet.")
-@click.option(
-    "--compact", "archive", metavar="FILE", help="Write everything but the points, .json.gz, to be read again."
-)
-@click.option("--ioh", metavar="DIR", help="Write the format of IOHprofiler to a folder.")
-@ignored_store_option
-@json_option
-def report(results: tuple[str, ...], **given: Any) -> None:
-    """Make one page of RESULTS, folders that `boids bench` has filled or compact files made of them.
-
-    \b
-      boids report results/
-      boids report results/ -o study.html --figures figures/ --format pdf --format png
-      boids report results/ --compact study.json.gz
-      boids report study.json.gz more-results/ --reference turbo --at 200
-
-    The page holds everything it needs. Experiments may still be going on: the page then says what is missing.
-    """
-    from boids.cli import report_page
-
-    report_page.report(results, **given)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -12,8 +12,8 @@ from boids.bench.findings import findings, sentences
 from boids.bench.loading import load
 from boids.bench.report import write_report
 from boids.bench.table import Table
-from boids.cli.errors import InputError
 from boids.cli.output import emit, emit_json, note, one_line
+from boids.errors import InputError
 
 DEFAULT = "report.html"
 
