@@ -1,9 +1,9 @@
 """The paper's table of run times, to compare one's own with.
 
-Source: Ngo, Ha, Chan, Nguyen and Zhang, *BOIDS: High-dimensional Bayesian optimization via incumbent-guided direction
-lines and subspace embeddings*, AAAI 2025, appendix, table "Runtime (in seconds) of BOIDS and baselines". The paper does
-not say what is counted, but cheap methods take longer on problems that are dear to evaluate (LineBO: 0.04 s on Ackley,
-0.48 s on HalfCheetah), so that evaluations seem to be in it. Its machine is another one than yours.
+Source: the BOIDS paper (AAAI 2025, `boids.cite("boids")`), appendix, table "Runtime (in seconds) of BOIDS and
+baselines". The paper does not say what is counted, but cheap methods take longer on problems that are dear to evaluate
+(LineBO: 0.04 s on Ackley, 0.48 s on HalfCheetah), so that evaluations seem to be in it. Its machine is another one
+than yours.
 """
 
 from __future__ import annotations
