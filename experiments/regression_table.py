@@ -1,8 +1,8 @@
 """The baselines next to what is published of the originals, as the table of docs/methods/regression.md.
 
-    boids bench experiments/regression.toml --out results/regression
-    python experiments/regression_table.py results/regression            # prints the table
-    python experiments/regression_table.py results/regression --write    # and puts it into the page
+boids bench experiments/regression.toml --out results/regression
+python experiments/regression_table.py results/regression            # prints the table
+python experiments/regression_table.py results/regression --write    # and puts it into the page
 """
 
 from __future__ import annotations
@@ -91,7 +91,8 @@ def row(folder: Path, entry: Published) -> str:
         beyond = "better" if mean < entry.mean else "worse"
         apart = f"{off:.1f}" + (f", **{beyond}**" if off > 2.0 else "")
         known = f"{entry.mean:.3f} ± {entry.error:.3f}" + (f" (median {entry.median:.3f})" if entry.median else "")
-    return f"{head} {mean:.3f} ± {error:.3f} (median {median:.3f}, {len(values)} seeds) | {known} | {apart} | {entry.source} |"
+    ours = f"{mean:.3f} ± {error:.3f} (median {median:.3f}, {len(values)} seeds)"
+    return f"{head} {ours} | {known} | {apart} | {entry.source} |"
 
 
 def table(folder: Path) -> str:

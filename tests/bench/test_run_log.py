@@ -121,3 +121,15 @@ def test_only_one_process_writes(tmp_path):
 def test_nan_never_gets_into_a_file(tmp_path):
     with OpenRun(tmp_path / "0.jsonl") as file, pytest.raises(ValueError, match="JSON"):
         file.append({"value": float("nan")})
+
+
+def test_reading_without_points_leaves_out_nothing_else(tmp_path):
+    path = tmp_path / "0.jsonl"
+    tricky = {**evaluation(2), "error": 'the text ,"x":[1, 2] and \\,"x":[3]', "memory": {"y": [1]}}
+    named = {**evaluation(3), "x": {"a": [1, 2]}}
+    write(path, HEADER, evaluation(1), tricky, named, {"event": "end", "status": "budget", "x": "x"})
+    whole, quick = (run_log.parse(path.read_bytes(), path, points=points) for points in (True, False))
+    assert quick.events == whole.events
+    for row, other in zip(whole.evaluations, quick.evaluations, strict=True):
+        assert {**row, "x": None} == {**other, "x": None}
+    assert ["x" in row for row in quick.evaluations] == [False, False, True]  # named points are left as they are

@@ -6,7 +6,6 @@ a remark of the table, so that one damaged file does not hide the others.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -15,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from boids.bench import compact, run_log
+from boids.bench.plan import PLAN, read_plan
 from boids.bench.table import Planned, ResultsError, Run, Table, as_float
-from boids.errors import StoreError
+from boids.errors import InputError, StoreError
 
-PLAN = "plan.json"
-_PLAN_FORMAT = 1
 _ENVIRONMENT = ("versions", "commit", "machine", "threads")
 
 
@@ -138,7 +136,7 @@ def as_planned(entry: Mapping[str, Any]) -> Planned:
 def _read_run(file: Path, folder: Path, runs: list[Run], remarks: list[str]) -> None:
     name = file.relative_to(folder).as_posix()
     try:
-        log = run_log.parse(file.read_bytes(), name)
+        log = run_log.parse(file.read_bytes(), name, points=False)
         if log is None:
             remarks.append(f"The run {name!r} has no header yet; it has just begun, or was interrupted at once.")
         else:
@@ -153,13 +151,11 @@ def _read_run(file: Path, folder: Path, runs: list[Run], remarks: list[str]) -> 
 
 def _read_plan(file: Path, titles: list[str], planned: list[Planned], remarks: list[str]) -> None:
     try:
-        plan = json.loads(file.read_bytes())
-        if plan["boids_plan"] != _PLAN_FORMAT:
-            raise ValueError(f"its format is {plan['boids_plan']}, but this boids reads {_PLAN_FORMAT}")
+        plan = read_plan(file)
         planned += [as_planned(entry) for entry in plan["runs"]]
         titles += [str(plan["title"])] * bool(plan.get("title"))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        remarks.append(f"The plan {file.name!r} cannot be used, so that missing runs are not noticed: {error!r}.")
+    except (InputError, ValueError, KeyError, TypeError) as error:
+        remarks.append(f"Missing runs are not noticed: {error}")
 
 
 def _without_doubles(runs: Iterable[Run], remarks: list[str]) -> list[Run]:

@@ -172,7 +172,7 @@ def read_plan(path: str | os.PathLike[str]) -> dict[str, Any]:
             {"path", "problem", "method"} <= set(r) for r in document["runs"]
         ):
             raise ValueError("its format is another one")
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"The plan {os.fspath(path)!r} cannot be used: {error}.") from error
     return document
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,8 @@ FORMAT = 1
 SUFFIX = ".jsonl"
 #: Bytes at the end of a file to look at first.
 _TAIL = 1 << 15
+#: A point as `OpenRun.append` writes it. In a text of JSON the quotes would have backslashes before them.
+_POINT = re.compile(rb',"x":\[[^\[\]]*\]')
 
 
 @final
@@ -70,11 +73,16 @@ def read(path: str | os.PathLike[str]) -> RunLog:
     return log
 
 
-def parse(content: bytes, path: str | os.PathLike[str]) -> RunLog | None:
-    """Return what the whole lines of a file say, None if there is none."""
+def parse(content: bytes, path: str | os.PathLike[str], *, points: bool = True) -> RunLog | None:
+    """Return what the whole lines of a file say, None if there is none.
+
+    Without `points`, the evaluations have no ``x``, which is most of a file: reading is several times as fast.
+    """
     lines = content[: content.rfind(b"\n") + 1].splitlines()
     if not lines:
         return None
+    if not points:
+        lines[1:] = [_POINT.sub(b"", line, count=1) for line in lines[1:]]
     try:
         header, *rest = (json.loads(line) for line in lines)
         if header["boids_run"] != FORMAT:
