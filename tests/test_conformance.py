@@ -38,6 +38,8 @@ PARTICULAR = {
     "pso": {"particles": 5},
     "cmaes": {"population": 5},
     "cmabo": {"population": 5},
+    # One compilation for each dimension: but for the last, no law has more than 32 evaluations.
+    "saasbo": {"warmup": 24, "samples": 8, "thinning": 4, "max_tree_depth": 3, "padding": 32},
 }
 #: Evaluations by which a method is better than random search in 10 dimensions, if 50 are too few.
 EVALUATIONS = {"pso": 500, "cmaes": 300, "linebo": 150}

@@ -15,6 +15,7 @@ from boids.algorithms.protocol import Algorithm
 from boids.algorithms.pso import PSO
 from boids.algorithms.random_search import RandomSearch
 from boids.algorithms.rducb import RDUCB
+from boids.algorithms.saasbo import SAASBO
 from boids.algorithms.sobol import Sobol
 from boids.algorithms.standard_bo import StandardBO
 from boids.algorithms.turbo import Turbo
@@ -38,6 +39,7 @@ ALGORITHMS: dict[str, type[Any]] = {
         VanillaBO,
         HeSBO,
         ALEBO,
+        SAASBO,
     )
 }
 
@@ -48,6 +50,7 @@ __all__ = [
     "CMAES",
     "PSO",
     "RDUCB",
+    "SAASBO",
     "Algorithm",
     "Baxus",
     "Boids",

@@ -55,11 +55,14 @@ class Acquisition(Protocol):
 @final
 @dataclass(frozen=True)
 class LogImprovement:
-    """alpha = -log EI; its minimiser is that of -EI, without the plains of zero gradient."""
+    """alpha = -log EI; its minimiser is that of -EI, without the plains of zero gradient.
+
+    `best` is y*, or each model's own (S, 1).
+    """
 
     moments: Moments
     moment_slopes: MomentSlopes
-    best: float
+    best: float | FloatArray
 
     def values(self, points: FloatArray) -> FloatArray:
         """Return alpha (q,)."""
@@ -153,6 +156,7 @@ def maximise(
     low: float = -1.0,
     high: float = 1.0,
     allowed: Callable[[FloatArray], BoolArray] | None = None,
+    greedy: bool = False,
 ) -> FloatArray:
     """Return the best point (d,) found from the candidates (q, d).
 
@@ -165,13 +169,15 @@ def maximise(
     allowed
         Which points (q, d) of a convex part of the box may be proposed; None if all. A climb that leaves it is cut
         short where it does.
+    greedy
+        Whether the best candidates are climbed from, rather than Boltzmann-weighted ones.
     """
     if allowed is not None:
         inside = candidates[allowed(candidates)]
         candidates = inside if len(inside) else candidates
     values = acquisition.values(candidates)
     values = np.where(np.isnan(values), np.inf, values)
-    chosen = boltzmann(values, starts, rng)
+    chosen = np.argsort(values, kind="stable")[:starts] if greedy else boltzmann(values, starts, rng)
     best, least = candidates[chosen[0]], float(values[chosen[0]])
     for start in candidates[chosen]:
         point, value = climb(acquisition, start, max_evaluations, low, high)

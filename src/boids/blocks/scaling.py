@@ -26,7 +26,7 @@ class Scale:
     spread: float = 1.0
 
     @classmethod
-    def of(cls, values: FloatArray, centre: Centre = "mean", flat: float = 0.0) -> Scale:
+    def of(cls, values: FloatArray, centre: Centre = "mean", flat: float = 0.0, ddof: int | None = None) -> Scale:
         """Return the scale on which `values`, which must be finite, have centre 0 and standard deviation 1.
 
         Parameters
@@ -37,13 +37,17 @@ class Scale:
         flat
             A standard deviation below this counts as zero, and the values are then only centred (released code: 1e-6).
             The default 0.0 judges by rounding error alone, so that an objective measured in tiny units is not lost.
+        ddof
+            Of the standard deviation, if it is not the one that goes with the centre.
         """
         size = float(np.abs(values).max()) if len(values) else 0.0
         if size == 0.0:
             return cls()
         scaled = values / size
         middle = float(np.median(scaled) if centre == "median" else scaled.mean())
-        spread = float(scaled.std(ddof=0 if centre == "median" or len(values) == 1 else 1))
+        if ddof is None:
+            ddof = 0 if centre == "median" else 1
+        spread = float(scaled.std(ddof=0 if len(values) == 1 else ddof))
         rounding = 1e-14 * max(1.0, abs(middle))
         if spread <= rounding:
             return cls(size, middle, np.inf)  # all the same: zeros

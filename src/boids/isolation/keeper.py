@@ -131,15 +131,20 @@ class Keeper:
         ours, theirs = socket.socketpair()
         flush()  # or the copies of what is waiting to be written would be written too
         caller = os.getpid()
-        with warnings.catch_warnings():
-            # Python warns of threads at a fork. It comes as early as the caller lets it, and the keeper takes no locks.
-            warnings.filterwarnings("ignore", message=".*multi-threaded", category=DeprecationWarning)
-            self._keeper = os.fork()
+        self._keeper = _fork()
         if self._keeper == 0:
             ours.close()
             _never_return(_keep, self._arguments, theirs, caller)
         theirs.close()
         self._control = ours
+
+
+def _fork() -> int:
+    """Fork, without a warning of threads: it comes as early as the caller lets it, and the keeper takes no locks."""
+    with warnings.catch_warnings():
+        for category in (DeprecationWarning, RuntimeWarning):  # Python's, and that of JAX once it has been used
+            warnings.filterwarnings("ignore", message=".*multi-?threaded", category=category)
+        return os.fork()
 
 
 def _keep(arguments: tuple[Function, str | None, bool], control: socket.socket, caller: int) -> None:
@@ -178,7 +183,7 @@ class _Worker:
         self._code: int | None = None
         self._report = Connection(exit_code, readable=False)
         keeper = os.getpid()
-        self._pid = os.fork()
+        self._pid = _fork()
         if self._pid == 0:
             die_with(keeper)
             control.close()
