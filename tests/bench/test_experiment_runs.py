@@ -166,7 +166,7 @@ def test_failing_runs_do_not_stop_the_others(tmp_path, monkeypatch):
     odd = [
         {"name": "bench.own_code:Odd", "label": word, "options": {"manner": word}} for word in ("raise", "die", "hang")
     ]
-    odd[2]["time_limit"] = 2.0
+    odd[2]["time_limit"] = 6.0
     made = jobs([*odd, "random"], budget=15)
     endings = Endings()
     run_here(made, tmp_path, 2, endings)

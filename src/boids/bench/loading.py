@@ -155,7 +155,8 @@ def _read_plan(file: Path, titles: list[str], planned: list[Planned], remarks: l
         planned += [as_planned(entry) for entry in plan["runs"]]
         titles += [str(plan["title"])] * bool(plan.get("title"))
     except (InputError, ValueError, KeyError, TypeError) as error:
-        remarks.append(f"Missing runs are not noticed: {error}")
+        why = str(error).rpartition(": ")[2]
+        remarks.append(f"The plan {file.name!r} cannot be used, so that missing runs are not noticed: {why}")
 
 
 def _without_doubles(runs: Iterable[Run], remarks: list[str]) -> list[Run]:
