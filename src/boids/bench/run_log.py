@@ -1,7 +1,7 @@
 """The file of one run of an experiment: append-only JSON lines, which are all that an analysis needs to know.
 
 The first line is the header, with the key ``boids_run`` (the version of the format) and everything that decides the
-run. Every further line is an evaluation, with the key ``n``, or an event, with the key ``event``. `docs/experiments.md`
+run. Every further line is an evaluation, with the key ``n``, or an event, with the key ``event``. `docs/bench.md`
 lists the fields. A line is written as a whole: what is left of one after a crash has no newline and is cut off by
 whoever goes on with the run, and left out by whoever reads it.
 

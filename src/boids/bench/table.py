@@ -55,7 +55,7 @@ class Run:
     path
         Where it was found, relative to the folder of the results.
     header
-        What decided the run; see `docs/experiments.md`.
+        What decided the run; see `docs/bench.md`.
     status
         Why it ended ("budget", "time limit", …), or "error", or "unfinished".
     message
