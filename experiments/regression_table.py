@@ -8,6 +8,7 @@ python experiments/regression_table.py results/regression --write    # and puts 
 from __future__ import annotations
 
 import argparse
+import csv
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from boids.bench import run_log
 from boids.bench.spec import slug
 
 PAGE = Path(__file__).parent.parent / "docs" / "methods" / "regression.md"
+VALUES = Path(__file__).parent / "regression.csv"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 ALEBO = "ALEBO's repository, 50 runs"
@@ -70,15 +72,20 @@ PUBLISHED = [
 ]
 
 
-def best_at(folder: Path, entry: Published) -> np.ndarray:
-    """Return the best values of all runs after so many evaluations."""
-    logs = [run_log.read(path) for path in sorted((folder / slug(entry.problem) / slug(entry.method)).glob("*.jsonl"))]
-    return np.array([log.evaluations[entry.at - 1]["best"] for log in logs if len(log.evaluations) >= entry.at])
+def best_at(folder: Path, entry: Published) -> dict[int, float]:
+    """Return the best values of all runs after so many evaluations, by repetition."""
+    files = (folder / slug(entry.problem) / slug(entry.method)).glob("*.jsonl")
+    logs = sorted(map(run_log.read, files), key=lambda log: log.header["repetition"])
+    return {
+        log.header["repetition"]: log.evaluations[entry.at - 1]["best"]
+        for log in logs
+        if len(log.evaluations) >= entry.at
+    }
 
 
 def row(folder: Path, entry: Published) -> str:
     """Return a line of the table."""
-    values = best_at(folder, entry)
+    values = np.array(list(best_at(folder, entry).values()))
     head = f"| {entry.method} | {entry.problem} @{entry.at} |"
     if not len(values):
         return f"{head} not run | | | {entry.source} |"
@@ -116,6 +123,12 @@ def main() -> None:
         text = PAGE.read_text(encoding="utf-8")
         before, after = text.split(BEGIN)[0], text.split(END)[1]
         PAGE.write_text(f"{before}{BEGIN}\n{made}\n{END}{after}", encoding="utf-8")
+        with VALUES.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["problem", "method", "evaluations", "repetition", "best"])
+            for entry in PUBLISHED:
+                for repetition, best in best_at(given.folder, entry).items():
+                    writer.writerow([entry.problem, entry.method, entry.at, repetition, repr(best)])
 
 
 if __name__ == "__main__":
