@@ -119,8 +119,11 @@ class ALEBO:
             fit = self._fitted(state, likelihood, rng)
             if fit is not state.fit and not np.isnan(history.values[state.rows]).all():
                 state = replace(state, fit=fit, fitted_at=len(outputs))
-            mixture = self._mixture(fit, likelihood, self._under_way(state, pending), rng)
-            best = float((mixture(inputs)[0] if domain.noisy else outputs).min())
+            under_way = self._under_way(state, pending)
+            mixture = self._mixture(fit, likelihood, under_way, rng)
+            # Pending points must be improved upon as well, or they would be proposed again.
+            known_best = float((mixture(inputs)[0] if domain.noisy else outputs).min())
+            best = float(mixture(under_way)[0].min(initial=known_best))
         with watch.phase("optimise"), blas_threads(len(state.rows)):
             alpha = LogImprovement(mixture, mixture.slopes, best)
             y = self._maximise(alpha, subspace, domain, rng)

@@ -138,7 +138,8 @@ class HeSBO:
             judged = posterior.predict(inputs)[0] if history.domain.noisy and not self.original else y
             posterior = posterior.fantasise(embedding.average(self._under_way(state, pending)))
         with watch.phase("optimise"), blas_threads(len(posterior.inputs)):
-            best = float(judged.min())
+            # Pending points must be improved upon as well, or they would be proposed again.
+            best = float(posterior.outputs[len(y) :].min(initial=float(judged.min())))
             spread = self._spread(embedding, history.domain, self.candidates, rng)
             if self.original:
                 mean, variance = posterior.predict(spread)

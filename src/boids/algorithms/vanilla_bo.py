@@ -111,7 +111,9 @@ class VanillaBO:
         with watch.phase("optimise"), blas_threads(len(posterior.inputs)):
             predicted = self.incumbent == "predicted" or (self.incumbent == "automatic" and domain.noisy)
             merits = means if predicted else y
-            alpha = LogImprovement(posterior.predict, Slopes.of(posterior), best=float(merits.min()))
+            # Pending points must be improved upon as well, or they would be proposed again.
+            best = posterior.outputs[len(y) :].min(initial=float(merits.min()))
+            alpha = LogImprovement(posterior.predict, Slopes.of(posterior), float(best))
             nearby = self._nearby(history.units[best_rows(merits)], domain, rng)
             candidates = np.vstack([domain.sample(self.raw_samples, rng), nearby])
             violating = domain.violating
