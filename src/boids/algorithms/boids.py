@@ -23,6 +23,7 @@ from typing import Any, ClassVar, TypeVar, final
 import numpy as np
 
 from boids.algorithms import boids_guests
+from boids.algorithms.boids_climb import Ground, climb_from_line
 from boids.algorithms.boids_lines import (
     acquisition_function,
     best_allowed,
@@ -122,6 +123,7 @@ class Boids(BoidsSettings):
             fits, beliefs = Beliefs.form(self, data, state.fits, rng)
             judgement = beliefs.judge(data)
             state = replace(state, fits=fits, to_beat=judgement.to_beat)
+            n_known = len(beliefs.objective.outputs)
             if len(under_way.known):
                 beliefs = beliefs.fantasise(state.place(under_way.known, domain))
         with watch.phase("select"):
@@ -132,13 +134,21 @@ class Boids(BoidsSettings):
             noise_variance = beliefs.objective.hyper.noise_variance
             i, rewards = choose_line(self, draw, noise_variance, lines, under_way.busy, rng, limits)
         with watch.phase("optimise"):
-            alpha = acquisition_function(self, beliefs.objective, draw, swarm.leader, judgement.best_target, rng)
-            alpha = within_limits(alpha, limits, embedding, domain)
             is_new = under_way.newness(history, embedding)
-            if domain.repairing is None:
-                z = optimise_on_line(self, alpha, lines, i, swarm, embedding.sizes, rng, is_new)
+            if self.line_search == "climb" and domain.repairing is None:
+                # Points under way must be improved upon as well, or they would be proposed again.
+                best = beliefs.objective.outputs[n_known:].min(initial=judgement.best_merit)
+                ground = Ground(embedding, domain)
+                z = climb_from_line(
+                    self, beliefs.objective, limits, float(best), lines, i, aims, judgement.merits, ground, rng, is_new
+                )
             else:
-                z = best_allowed(alpha, lines, i, swarm, domain.repairing, rng, is_new)
+                alpha = acquisition_function(self, beliefs.objective, draw, swarm.leader, judgement.best_target, rng)
+                alpha = within_limits(alpha, limits, embedding, domain)
+                if domain.repairing is None:
+                    z = optimise_on_line(self, alpha, lines, i, swarm, embedding.sizes, rng, is_new)
+                else:
+                    z = best_allowed(alpha, lines, i, swarm, domain.repairing, rng, is_new)
             z = under_way.apart(z, history, embedding, rng)
         with watch.phase("lift"):
             proposal = self._proposal(state, z, i, reward=float(rewards[i]))

@@ -95,6 +95,14 @@ class Limit:
         total *= self.weight
         return total
 
+    def slopes(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the weighted violation (q,) and its gradients (q, d): of the functions that are above zero."""
+        means, by_update = self.mean.with_slopes(points)
+        means = means.reshape(len(points), -1)
+        above = means > 0.0
+        cost = self.weight * np.where(above, means, 0.0).sum(axis=1)
+        return cost, self.weight * by_update(above)
+
 
 @final
 @dataclass(frozen=True)
@@ -125,6 +133,11 @@ class Limits:
     def __call__(self, points: NDArray[Any]) -> NDArray[Any]:
         """Return v at points (q, d)."""
         return _sum([part.cost(part.mean(points), 1) for part in self.parts])
+
+    def slopes(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return v (q,) and its gradients (q, d) at points, for few of them."""
+        values, gradients = zip(*(part.slopes(points) for part in self.parts), strict=True)
+        return _sum(values), _sum(gradients)
 
     def on_lines(self, origins: FloatArray, directions: FloatArray, t: FloatArray) -> NDArray[Any]:
         """Return v at origins[i] + t[i, j] directions[i], (m, k)."""

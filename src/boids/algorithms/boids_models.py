@@ -104,14 +104,15 @@ class Judgement:
     merits
         What the swarm's incumbents are chosen by, nan where the evaluation failed (n,): the values, or if these are
         noisy their posterior means; with constraints on the models' scale, and with ρ times the violation added.
-    best_target
-        The best row's value on the models' scale.
+    best_target, best_merit
+        The best row's value on the models' scale, and with ρ times its violation added.
     to_beat
         A noisy value below this is a success: the best mean less one standard deviation of the noise.
     """
 
     merits: FloatArray
     best_target: float
+    best_merit: float
     to_beat: float
 
 
@@ -211,13 +212,15 @@ class Beliefs:
         """Judge the rows by their values, or if these are noisy by the posterior means."""
         good = data.succeeded
         if not good.any():
-            return Judgement(data.values, 0.0, np.inf)
+            return Judgement(data.values, 0.0, 0.0, np.inf)
         targets = self.objective.predict(data.points)[0] if data.noisy else self.targets
         values = np.where(good, self.scale.restore(targets), np.nan) if data.noisy else data.values
         merits = values if self.violation is None else np.where(good, targets, np.nan) + self.weight * self.violation
         best = int(np.nanargmin(merits))
         lucky = targets[best] - np.sqrt(self.objective.hyper.noise_variance)
-        return Judgement(merits, float(targets[best]), float(self.scale.restore(lucky)) if data.noisy else np.inf)
+        extra = 0.0 if self.violation is None else self.weight * float(self.violation[best])
+        to_beat = float(self.scale.restore(lucky)) if data.noisy else np.inf
+        return Judgement(merits, float(targets[best]), float(targets[best]) + extra, to_beat)
 
     def limits(self, dtype: DTypeLike, centre: FloatArray) -> Limits | None:
         """Return the modelled cost of violating constraints and of failing; None if there is nothing of the kind."""

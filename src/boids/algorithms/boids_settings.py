@@ -44,9 +44,17 @@ class BoidsSettings:
     # Line selection
     bandit_candidates: int = setting(5000, "released code: at most this many over all lines", least=1)
     # Line optimisation
-    acquisition: Literal["ts", "ts-pathwise", "ei", "logei", "ucb"] = setting(
-        "ts", "paper: Thompson sampling; released code: marginal, with noise fixed per row"
+    line_search: Literal["climb", "nsga2"] = setting(
+        "climb", "ours: L-BFGS-B from points of the line and around the best; paper: NSGA-II with two distances"
     )
+    acquisition: Literal["logei", "ts", "ts-pathwise", "ei", "ucb"] = setting(
+        "logei", "ours; paper: Thompson sampling; released code: marginal, with noise fixed per row"
+    )
+    line_samples: int = setting(256, "ours: points of the line to choose starts from (climb)", least=1)
+    near_samples: int = setting(256, "ours: points around the best of the run (climb)", least=0)
+    near_spread: float = setting(0.2, "BoTorch: 0.1 of the side of the box (climb)", least=1e-6)
+    climbs: int = setting(4, "BoTorch: 4 starts (climb)", least=1)
+    climb_evaluations: int = setting(100, "ours: per climb", least=1)
     ts_noise: bool = setting(True, "released code: draws include the observation noise; paper: they do not")
     ucb_beta: float = setting(3.0, "released code: mean + √3 std", least=0)
     path_features: int = setting(1024, "ours: random features of a posterior draw", least=1)
@@ -107,6 +115,7 @@ class BoidsSettings:
             "budget_until_input_dim": 1000,
             "counters": "exceeded",
             "success_threshold": 0.0,
+            "line_search": "nsga2",
             "acquisition": "ts-pathwise",
             "ts_noise": False,
             "training": "multistart",
@@ -122,6 +131,8 @@ class BoidsSettings:
         """The algorithm as the released code computes it, without its crashes."""
         published: dict[str, Any] = {
             "failure_tolerance": "released",
+            "line_search": "nsga2",
+            "acquisition": "ts",
             "training": "released",
             "surrogate": Surrogate(),
             "flat_spread": 1e-6,
@@ -131,6 +142,10 @@ class BoidsSettings:
 
     def __post_init__(self) -> None:
         check_settings(self)
+        if self.line_search == "climb" and self.acquisition != "logei":
+            raise MethodError(
+                f"line_search='climb' follows acquisition='logei' only; got {self.acquisition!r}, which needs 'nsga2'."
+            )
         if not self.termination_min <= self.termination_initial <= self.termination_max:
             raise MethodError(
                 "termination_min ≤ termination_initial ≤ termination_max must hold; got "

@@ -128,9 +128,13 @@ def boltzmann(values: FloatArray, count: int, rng: np.random.Generator) -> IntAr
 
 
 def climb(
-    acquisition: Acquisition, start: FloatArray, max_evaluations: int, low: float = -1.0, high: float = 1.0
+    acquisition: Acquisition,
+    start: FloatArray,
+    max_evaluations: int,
+    low: float | FloatArray = -1.0,
+    high: float | FloatArray = 1.0,
 ) -> tuple[FloatArray, float]:
-    """Return where L-BFGS-B gets to from a start (d,), and alpha there."""
+    """Return where L-BFGS-B gets to from a start (d,) inside the box, and alpha there."""
 
     def loss(point: FloatArray) -> tuple[float, FloatArray]:
         value, slope = acquisition.slopes(point[None, :])
@@ -141,7 +145,7 @@ def climb(
         start,
         jac=True,
         method="L-BFGS-B",
-        bounds=Bounds(np.full(len(start), low), np.full(len(start), high)),
+        bounds=Bounds(np.broadcast_to(low, start.shape), np.broadcast_to(high, start.shape)),
         options={"maxfun": max_evaluations, "maxiter": max_evaluations, "ftol": 1e-6, "gtol": 1e-5},
     )
     return np.clip(found.x, low, high), float(found.fun)
@@ -182,14 +186,14 @@ def maximise(
     for start in candidates[chosen]:
         point, value = climb(acquisition, start, max_evaluations, low, high)
         if allowed is not None and not allowed(point[None, :])[0]:
-            point = _cut_short(start, point, allowed)
+            point = cut_short(start, point, allowed)
             value = float(acquisition.values(point[None, :])[0])
         if value < least:
             best, least = point, value
     return np.asarray(best)
 
 
-def _cut_short(start: FloatArray, end: FloatArray, allowed: Callable[[FloatArray], BoolArray]) -> FloatArray:
+def cut_short(start: FloatArray, end: FloatArray, allowed: Callable[[FloatArray], BoolArray]) -> FloatArray:
     """Return the last allowed point on the way from an allowed start to an end that is not."""
     inside, outside = 0.0, 1.0
     for _ in range(_HALVINGS):

@@ -19,6 +19,7 @@ which C functions with one kernel are as good as one.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -29,7 +30,7 @@ from boids.gp.cross import CrossCorrelation
 from boids.gp.linalg import blas_threads, solve_cholesky
 from boids.gp.model import Mean
 from boids.gp.posterior import BLOCK_ROWS, Posterior
-from boids.records import FloatArray
+from boids.records import BoolArray, FloatArray
 
 
 @final
@@ -69,6 +70,22 @@ class Path:
                     values[i] += np.cos(phase, out=phase) @ self.amplitudes
         values += np.asarray(self.mean, dtype=values.dtype)
         return values
+
+    def with_slopes(self, points: FloatArray) -> tuple[FloatArray, Callable[[BoolArray], FloatArray]]:
+        """Return C posterior means (q, C) at points, and a function that adds up gradients (q, d) of some of them.
+
+        Which ones, the function is told by a mask (q, C): the gradient of a sum costs no more than that of one.
+        """
+        scaled = self.cross.scale(points)
+        correlation, slope = self.cross.kernel.value_and_slope(self.cross.between(scaled))
+        update = self.update.reshape(len(self.update), -1)
+
+        def gradients(which: BoolArray) -> FloatArray:
+            weights = 2.0 * slope * (which @ update.T)
+            sums = weights.sum(axis=1)[:, None] * scaled - weights @ self.cross.scaled_inputs
+            return np.asarray(sums * self.cross.inverse_lengthscales)
+
+        return correlation @ update + np.asarray(self.mean), gradients
 
     def prior(self, scaled: NDArray[Any]) -> NDArray[Any]:
         """Return the draw of the zero-mean prior at scaled points."""
