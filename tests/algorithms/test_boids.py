@@ -79,6 +79,7 @@ def test_every_setting_names_its_source():
         ("failure_tolerance", "baxus", "released"),
         ("counters", "exceeded", "reached"),
         ("success_threshold", 0.0, 1e-3),
+        ("line_search", "nsga2", "nsga2"),
         ("acquisition", "ts-pathwise", "ts"),
         ("ts_noise", False, True),
         ("training", "multistart", "released"),
@@ -121,6 +122,7 @@ def test_the_published_surrogate_and_search():
         {"termination_max": -1},
         {"refit_fraction": -0.1},
         {"acquisition": "pi"},
+        {"line_search": "climb", "acquisition": "ts"},  # which nobody can climb
         {"training": "magic"},
         {"design": "grid"},
         {"incumbents": "none"},
@@ -361,10 +363,11 @@ def test_a_failure_moves_nobody_and_counts_as_no_success():
 
 VARIANTS = {
     "default": {},
-    "ts-pathwise": {"acquisition": "ts-pathwise"},
-    "ei": {"acquisition": "ei"},
-    "logei": {"acquisition": "logei"},
-    "ucb": {"acquisition": "ucb"},
+    "climb": {"line_search": "climb", "acquisition": "logei"},
+    "ts-pathwise": {"line_search": "nsga2", "acquisition": "ts-pathwise"},
+    "ei": {"line_search": "nsga2", "acquisition": "ei"},
+    "logei": {"line_search": "nsga2", "acquisition": "logei"},
+    "ucb": {"line_search": "nsga2", "acquisition": "ucb"},
     "noise-free": {"ts_noise": False},
     "double": {"search_precision": "double"},
     "no guided lines": {"guided_lines": False},
@@ -411,7 +414,7 @@ def test_ablations_do_what_they_say():
 
 
 def test_thompson_noise_is_fixed_per_row_of_a_batch():
-    method = Boids(search_precision="double", **SMALL)
+    method = Boids(line_search="nsga2", acquisition="ts", search_precision="double", **SMALL)
     run = Run(method, 10, 100).go(sphere, 20)
     run.ask()
     data = run.state.data(run.history())
@@ -424,7 +427,7 @@ def test_thompson_noise_is_fixed_per_row_of_a_batch():
     mean, _ = posterior.predict(z[[0, 0, 0]])
     same_point = alpha(z[[0, 0, 0]]) - mean
     assert len(set(same_point)) == 3  # one point, three rows, three values
-    pathwise = Boids(acquisition="ts-pathwise", **SMALL)
+    pathwise = Boids(line_search="nsga2", acquisition="ts-pathwise", **SMALL)
     coherent = acquisition_function(pathwise, posterior, draw, points[0], 0.0, np.random.default_rng(1))
     assert len(set(coherent(z[[0, 0, 0]]).round(12))) == 1
 

@@ -15,6 +15,8 @@ from boids.gp.model import Hyperparameters, Surrogate
 from boids.gp.posterior import Posterior
 
 DIM, PARTICLES = 4, 5
+#: The paper's search along the line.
+SEARCH = {"line_search": "nsga2", "acquisition": "ts"}
 
 
 def rng(seed=0):
@@ -99,7 +101,7 @@ class TestAcquisition:
     z = np.random.default_rng(5).uniform(-1, 1, (6, DIM))
 
     def alpha(self, posterior, **settings):
-        method = Boids(search_precision="double", **settings)
+        method = Boids(search_precision="double", **{**SEARCH, **settings})
         draw = draw_function(method, posterior, np.zeros(DIM), rng(1))
         return acquisition_function(method, posterior, draw, np.zeros(DIM), -0.3, rng(2))(self.z), draw
 
@@ -132,7 +134,7 @@ class TestLineOpt:
     sizes = np.array([4, 1, 9, 1])
 
     def search(self, lines, swarm, i=3, **settings):
-        return optimise_on_line(Boids(**settings), lambda z: z[:, 0], lines, i, swarm, self.sizes, rng())
+        return optimise_on_line(Boids(**{**SEARCH, **settings}), lambda z: z[:, 0], lines, i, swarm, self.sizes, rng())
 
     def test_it_starts_on_the_chosen_line_over_its_whole_chord(self, searched, lines, swarm):
         self.search(lines, swarm, search_precision="double")

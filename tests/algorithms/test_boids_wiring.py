@@ -150,19 +150,22 @@ def test_released_trains_as_released(monkeypatch):
 
 def test_improvement_is_counted_from_the_lowest_value(monkeypatch):
     calls = spy(monkeypatch, "acquisition_function")
-    run = Run(Boids(acquisition="ei", **SMALL), 6, 60).go(sphere, 21)
+    run = Run(Boids(line_search="nsga2", acquisition="ei", **SMALL), 6, 60).go(sphere, 21)
     values = np.array(run.values[:20])
     assert calls[0][4] == pytest.approx((values.min() - values.mean()) / values.std(ddof=1))
 
 
-def test_pending_points_are_fantasised(monkeypatch):
-    calls = spy(monkeypatch, "acquisition_function")
-    run = Run(Boids(**SMALL), 6, 60).go(sphere, 20)
+@pytest.mark.parametrize("search", [{}, {"line_search": "climb", "acquisition": "logei"}])
+def test_pending_points_are_fantasised(monkeypatch, search):
+    calls = spy(monkeypatch, "climb_from_line" if search else "acquisition_function")
+    run = Run(Boids(**SMALL, **search), 6, 60).go(sphere, 20)
     first = run.ask()
     run.ask(pending=[first])
     plain, fantasy = calls[0][1], calls[1][1]
     assert len(fantasy.inputs) == len(plain.inputs) + 1
     np.testing.assert_array_equal(fantasy.inputs[-1], run.state.embedding.project(first.unit))
+    if search:  # what is believed of it must be improved upon
+        assert calls[1][3] == min(calls[0][3], fantasy.outputs[-1])
 
 
 def test_a_restart_forgets_the_fit_and_a_split_keeps_it():

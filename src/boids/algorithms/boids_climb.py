@@ -8,9 +8,10 @@ Nardi, ICML 2024) on the logarithm of the expected improvement (Ament et al., Ne
 Notation
 --------
 μ, s²     predicted mean and variance of the objective, standardised              (q,)
-v(z)      modelled cost of violating constraints and of failing                   (q,)
+v(z)      modelled cost of violating constraints                                  (q,)
 y*        the least μ + v of what is known, points being evaluated included
-alpha     -log EI of μ + v below y*, to be minimised                              (q,)
+p(z)      modelled probability that an evaluation does not fail                   (q,)
+alpha     -log (p EI) of μ + v below y*, to be minimised                          (q,)
 """
 
 from __future__ import annotations
@@ -25,12 +26,14 @@ from boids.algorithms.boids_limits import Limits
 from boids.algorithms.boids_settings import BoidsSettings
 from boids.blocks.embedding import Embedding
 from boids.blocks.line import Lines
-from boids.blocks.maximise import LogImprovement, around, best_rows, boltzmann, climb, cut_short
+from boids.blocks.maximise import Acquisition, LogImprovement, around, best_rows, boltzmann, climb, cut_short
 from boids.gp.linalg import blas_threads
 from boids.gp.posterior import Posterior
 from boids.gp.slopes import Slopes
 from boids.records import BoolArray, Domain, FloatArray
 
+#: How often, in such a space, the best points found are changed and judged again.
+CHANGES = 5
 #: Coordinates that change, one to so many, in candidates of a space with integers or categories.
 MOST_CHANGED = 4
 
@@ -96,26 +99,54 @@ def climb_from_line(
         ]
         pool = np.vstack([np.array(ends), candidates])
         values = np.concatenate([_finite(alpha.values(ground.reached(pool[: len(ends)]))), values])
+        for _ in range(CHANGES if ground.is_discrete else 0):
+            # No slope leads from one category to another.
+            best_few = pool[np.argsort(values, kind="stable")[: settings.climbs]]
+            others = np.clip(changed(best_few, settings.near_samples, rng), low, high)
+            others = others[ground.allowed(others)]
+            pool, values = np.vstack([pool, others]), np.append(values, _finite(alpha.values(ground.reached(others))))
     ranked = pool[np.argsort(values, kind="stable")]
     return next((z for z in ranked if is_new(z)), np.asarray(ranked[0]))
 
 
-def improvement(posterior: Posterior, limits: Limits | None, best: float) -> LogImprovement:
-    """Return alpha, v included."""
+@final
+@dataclass(frozen=True)
+class PossibleImprovement:
+    """alpha less the logarithm of the probability that the evaluation succeeds."""
+
+    improvement: LogImprovement
+    limits: Limits
+
+    def values(self, points: FloatArray) -> FloatArray:
+        """Return alpha (q,)."""
+        return self.improvement.values(points) - self.limits.log_success(points)[0]
+
+    def slopes(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return alpha (q,) and its gradients (q, d)."""
+        value, slope = self.improvement.slopes(points)
+        chance, chance_slope = self.limits.log_success(points)
+        return value - chance, slope - chance_slope
+
+
+def improvement(posterior: Posterior, limits: Limits | None, best: float) -> Acquisition:
+    """Return alpha, with what limits it."""
     predict, slopes = posterior.predictor(), Slopes.of(posterior)
     if limits is None:
         return LogImprovement(predict, slopes, best)
+    if limits.constraints is None:
+        return PossibleImprovement(LogImprovement(predict, slopes, best), limits)
+    constraints = limits.constraints
 
     def moments(points: FloatArray) -> tuple[FloatArray, FloatArray]:
         mean, variance = predict(points)
-        return mean + limits(points), variance
+        return mean + constraints.cost(constraints.mean(points), 1), variance
 
     def moment_slopes(points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         mean, variance, mean_slope, variance_slope = slopes(points)
-        cost, cost_slope = limits.slopes(points)
+        cost, cost_slope = constraints.slopes(points)
         return mean + cost, variance, mean_slope + cost_slope, variance_slope
 
-    return LogImprovement(moments, moment_slopes, best)
+    return PossibleImprovement(LogImprovement(moments, moment_slopes, best), limits)
 
 
 def changed(best: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
@@ -129,7 +160,7 @@ def changed(best: FloatArray, count: int, rng: np.random.Generator) -> FloatArra
 
 
 def _climbed(
-    alpha: LogImprovement, start: FloatArray, evaluations: int, low: FloatArray, high: FloatArray, ground: Ground
+    alpha: Acquisition, start: FloatArray, evaluations: int, low: FloatArray, high: FloatArray, ground: Ground
 ) -> FloatArray:
     """Return where a climb ends, or where it leaves what is allowed."""
     end, _ = climb(alpha, start, evaluations, low, high)

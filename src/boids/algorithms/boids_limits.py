@@ -44,6 +44,8 @@ _FIRST_WEIGHT, _DOUBLING = 0.3, 30.0
 _MARGIN, _LATEST = 0.5, 20
 #: W, in standard deviations of the objective: a failure teaches nothing about it.
 _FAILURE_WEIGHT = 10.0
+#: The least chance of a success that is believed in.
+_LEAST_CHANCE = 1e-3
 #: A constraint whose larger values, among the less infeasible half of the rows, stay so many standard deviations below
 #: zero is not at stake, and has no say in the kernel.
 _AT_STAKE, _LARGER = -0.5, 0.9
@@ -109,7 +111,13 @@ class Limit:
 class Limits:
     """v(z), the modelled cost of violating constraints and of failing."""
 
-    parts: tuple[Limit, ...]
+    constraints: Limit | None
+    failures: Limit | None
+
+    @property
+    def parts(self) -> tuple[Limit, ...]:
+        """Those that there are."""
+        return tuple(part for part in (self.constraints, self.failures) if part is not None)
 
     @classmethod
     def of(
@@ -122,22 +130,29 @@ class Limits:
         centre: FloatArray,
     ) -> Limits | None:
         """Return v for the models that there are, most exact around `centre`; None if there is none."""
-        parts = []
+        if constraints is None and failures is None:
+            return None
+        first = second = None
         if constraints is not None:
             mean = mean_path(constraints, dtype, centre)
-            parts.append(Limit(replace(mean, mean=np.asarray(mean.mean) + margin), weight))
+            first = Limit(replace(mean, mean=np.asarray(mean.mean) + margin), weight)
         if failures is not None:
-            parts.append(Limit(mean_path(failures, dtype, centre), _FAILURE_WEIGHT))
-        return cls(tuple(parts)) if parts else None
+            second = Limit(mean_path(failures, dtype, centre), _FAILURE_WEIGHT)
+        return cls(first, second)
 
     def __call__(self, points: NDArray[Any]) -> NDArray[Any]:
         """Return v at points (q, d)."""
         return _sum([part.cost(part.mean(points), 1) for part in self.parts])
 
-    def slopes(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return v (q,) and its gradients (q, d) at points, for few of them."""
-        values, gradients = zip(*(part.slopes(points) for part in self.parts), strict=True)
-        return _sum(values), _sum(gradients)
+    def log_success(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return log p (q,) and its gradients (q, d), where p = (1 - failure(z)) / 2 is the chance of a success."""
+        if self.failures is None:
+            return np.zeros(len(points)), np.zeros_like(points)
+        label, slope = self.failures.mean.with_slopes(points)
+        chance = 0.5 * (1.0 - label[:, 0])
+        inside = (chance > _LEAST_CHANCE) & (chance < 1.0)
+        gradient = -0.5 * slope(inside[:, None]) / np.maximum(chance, _LEAST_CHANCE)[:, None]
+        return np.log(np.clip(chance, _LEAST_CHANCE, 1.0)), gradient
 
     def on_lines(self, origins: FloatArray, directions: FloatArray, t: FloatArray) -> NDArray[Any]:
         """Return v at origins[i] + t[i, j] directions[i], (m, k)."""

@@ -44,11 +44,11 @@ class BoidsSettings:
     # Line selection
     bandit_candidates: int = setting(5000, "released code: at most this many over all lines", least=1)
     # Line optimisation
-    line_search: Literal["climb", "nsga2"] = setting(
-        "climb", "ours: L-BFGS-B from points of the line and around the best; paper: NSGA-II with two distances"
+    line_search: Literal["nsga2", "climb"] = setting(
+        "nsga2", "paper: with two distances; climb, ours: L-BFGS-B on logei from the line and around the best"
     )
-    acquisition: Literal["logei", "ts", "ts-pathwise", "ei", "ucb"] = setting(
-        "logei", "ours; paper: Thompson sampling; released code: marginal, with noise fixed per row"
+    acquisition: Literal["ts", "ts-pathwise", "ei", "logei", "ucb"] = setting(
+        "ts", "paper: Thompson sampling; released code: marginal, with noise fixed per row"
     )
     line_samples: int = setting(256, "ours: points of the line to choose starts from (climb)", least=1)
     near_samples: int = setting(256, "ours: points around the best of the run (climb)", least=0)
