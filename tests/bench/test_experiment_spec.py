@@ -1,6 +1,7 @@
 """Experiments as they are written down: what is refused, and what becomes of the rest."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,12 @@ from boids.errors import BoidsError, InputError
 from boids.setup import STREAMS
 
 MINIMAL = {"method": [{"name": "random"}], "problem": [{"name": "ackley", "dim": 5}]}
+
+
+@pytest.fixture(scope="module")
+def experiments():
+    """The files of the experiments that come with boids."""
+    return sorted((Path(__file__).parents[2] / "experiments").glob("*.toml"))
 
 
 def spec(**changes):

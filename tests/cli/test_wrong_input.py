@@ -16,7 +16,10 @@ from boids.problems import PROBLEMS
 
 WRONG = [
     (("rum",), "did you mean 'run'?"),
-    (("frobnicate",), "commands are run, resume, runs, show, export, replay, delete, methods, problems, space"),
+    (
+        ("frobnicate",),
+        "delete, bench, report, methods, problems, space",
+    ),
     (("--frobnicate",), "--frobnicate"),
     (("run",), "TARGET"),
     (("run", "ackley", "extra"), "extra"),
