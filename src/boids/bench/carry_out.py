@@ -41,22 +41,24 @@ TAKEN = 3
 def carry_out(job: Job, folder: str | os.PathLike[str], commit: str | None = None) -> None:
     """Make a run, or what is left of it; what goes wrong is written into its file."""
     with OpenRun(Path(folder) / job.path) as file:
-        problem, method, trouble = None, None, None
+        made: tuple[Problem, Any] | None = None
+        trouble: Exception | None = None
         try:
-            problem = job.make_problem()
-            method = job.make_method()
-        except Exception as error:
+            made = job.make_problem(), job.make_method()
+        except Exception as error:  # said below, in a file that has its header
             trouble = error
         if file.log is None:
-            file.append(job.header(problem, method))
+            file.append(job.header(*(made or (None, None))))
         elif (difference := job.difference(file.log.header)) is not None:
             raise StoreError(f"The run {os.fspath(file.path)!r} has another {difference}; choose another folder.")
-        made = 0 if file.log is None else len(file.log.evaluations)
+        count = 0 if file.log is None else len(file.log.evaluations)
         event = "resumed" if file.log is not None and file.log.events else "begun"
-        file.append({"event": event, **environment(), "commit": commit, "evaluations": made})
+        file.append({"event": event, **environment(), "commit": commit, "evaluations": count})
+        if made is None:
+            file.append(_failure(trouble))
+            return
+        problem, method = made
         try:
-            if problem is None or method is None:
-                raise trouble or RuntimeError("unreachable")
             left = None if job.time_limit is None else job.time_limit - (file.log.seconds if file.log else 0.0)
             optimizer = _resumed(job, problem, method, file)
             record = Record(optimizer, problem, file)
@@ -66,7 +68,7 @@ def carry_out(job: Job, folder: str | os.PathLike[str], commit: str | None = Non
             status = TIME_LIMIT if reason is StopReason.TIMEOUT else reason.value
             file.append(end_event(status, reason.sentence, job))
         except Exception as error:
-            file.append(error_event(error, "".join(traceback.format_exception(error))))
+            file.append(_failure(error))
             return
         _snapshot_path(file).unlink(missing_ok=True)
 
@@ -80,6 +82,10 @@ def error_event(error: BaseException | str, details: str = "") -> dict[str, Any]
     """Return the line that says that a run has failed."""
     said = error if isinstance(error, str) else f"{type(error).__name__}: {shown_error(error)}"
     return {"event": "error", "at": now(), "error": said, "traceback": details}
+
+
+def _failure(error: Exception | None) -> dict[str, Any]:
+    return error_event("" if error is None else error, "".join(traceback.format_exception(error)))
 
 
 def shown_error(error: BaseException) -> str:

@@ -61,7 +61,8 @@ class Job:
         entry = self.problem
         if ":" not in entry.name:
             return make(entry.name, dim=entry.dim, seed=self.repetition, **entry.options)
-        made = imported(entry.name)(dim=entry.dim, seed=self.repetition, **entry.options)  # type: ignore[call-arg]
+        build: Any = imported(entry.name)
+        made = build(dim=entry.dim, seed=self.repetition, **entry.options)
         if not isinstance(made, Problem):
             raise InputError(f"{entry.name!r} must return a boids.problems.Problem, got {type(made).__name__}.")
         return made

@@ -22,20 +22,20 @@ from boids.problems import PROBLEMS
 #: Version of the format of plan.json.
 FORMAT = 1
 PLAN = "plan.json"
-#: Seconds per proposal in 100 dimensions at a few hundred evaluations, on one core of a laptop: rough, for estimates
-#: before anything has been measured. From `python benchmarks/methods.py`.
+#: Seconds per proposal in 100 dimensions, averaged over a run: rough, for estimates before anything has been measured.
+#: Measured by experiments/runtime.toml, see docs/methods/README.md.
 SECONDS_PER_PROPOSAL = {
-    "boids": 0.1,
-    "turbo": 0.05,
-    "baxus": 0.05,
-    "standard-bo": 0.05,
-    "vanilla-bo": 0.3,
-    "cmabo": 0.06,
-    "hesbo": 0.05,
-    "linebo": 0.01,
+    "boids": 0.2,
+    "turbo": 0.1,
+    "baxus": 0.1,
+    "standard-bo": 0.1,
+    "vanilla-bo": 0.1,
+    "cmabo": 0.1,
+    "hesbo": 0.1,
+    "linebo": 0.03,
     "alebo": 0.5,
     "rducb": 0.1,
-    "saasbo": 20.0,
+    "saasbo": 6.0,
 }
 #: The same for a method of the caller's.
 UNKNOWN_SECONDS = 0.1

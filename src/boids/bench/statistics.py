@@ -43,7 +43,7 @@ def quartiles(values: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
     x = np.sort(np.atleast_2d(np.asarray(values, dtype=np.float64)), axis=0)  # nan last
     count = (~np.isnan(x)).sum(axis=0)
     x = np.vstack([x, np.full((1, x.shape[1]), np.nan)])  # so that there is a row to take
-    return tuple(_quantile(x, count, share) for share in (0.25, 0.5, 0.75))  # type: ignore[return-value]
+    return _quantile(x, count, 0.25), _quantile(x, count, 0.5), _quantile(x, count, 0.75)
 
 
 def _quantile(ordered: FloatArray, count: NDArray[np.int64], share: float) -> FloatArray:

@@ -38,8 +38,6 @@ Objectives: TypeAlias = Callable[[Floats], Floats]
 #: Parents closer than this in a variable are not crossed in it, as in Deb's and pymoo's code.
 _TOO_CLOSE = 1e-14
 
-#: The least and the largest value of every setting.
-
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)

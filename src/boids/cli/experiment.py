@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -187,5 +186,4 @@ class Display(Watcher):
 
 def default_jobs() -> int:
     """Return how many runs to make at a time: one per core that this process may use."""
-    known: Any = getattr(os, "sched_getaffinity", None) if sys.platform != "win32" else None
-    return len(known(0)) if known is not None else os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
