@@ -83,7 +83,10 @@ def climb_from_line(
     low, high = ground.embedding.bounds
     with blas_threads(len(posterior.inputs)):
         alpha = improvement(posterior, limits, best)
-        starts = [lines.sample(i, settings.line_samples, rng)]
+        if settings.line_optimisation:
+            starts = [lines.sample(i, settings.line_samples, rng)]
+        else:
+            starts = [rng.uniform(low, high, (settings.line_samples, len(low)))]
         good = known[best_rows(np.where(np.isnan(merits), np.inf, merits))]
         if settings.near_samples:
             starts.append(around(good, settings.near_samples, rng, settings.near_spread))

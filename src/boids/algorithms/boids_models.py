@@ -19,7 +19,7 @@ from numpy.typing import DTypeLike
 from boids.algorithms.boids_limits import CONSTRAINTS, FAILURES, Limits, at_stake, margins, penalty_weight, scaled
 from boids.algorithms.boids_settings import BoidsSettings
 from boids.blocks.merit import feasibility_first, violations
-from boids.blocks.scaling import Scale, imputed
+from boids.blocks.scaling import Scale, imputed, unskewed
 from boids.gp.model import Hyperparameters, Surrogate
 from boids.gp.posterior import Posterior
 from boids.gp.training import TrainingName, train
@@ -157,6 +157,9 @@ class Beliefs:
         filled = imputed(data.values)
         scale = Scale.of(filled[used], settings.standardise, settings.flat_spread)
         targets = scale.standardise(filled)
+        if settings.unskew and not data.noisy and data.noise is None:
+            targets[used] = unskewed(targets[used])
+            targets = np.minimum(targets, targets[used].max())  # the failures' place
         surrogate = settings.surrogate.for_noise() if data.noisy else settings.surrogate
         noise = None if data.noise is None else scale.variance(np.nan_to_num(data.noise[used], nan=0.0))
         z, y = data.points[used], targets[used]

@@ -45,10 +45,10 @@ class BoidsSettings:
     bandit_candidates: int = setting(5000, "released code: at most this many over all lines", least=1)
     # Line optimisation
     line_search: Literal["nsga2", "climb"] = setting(
-        "nsga2", "paper: with two distances; climb, ours: L-BFGS-B on logei from the line and around the best"
+        "climb", "ours: L-BFGS-B on logei from the line and around the best; paper: NSGA-II with two distances"
     )
     acquisition: Literal["ts", "ts-pathwise", "ei", "logei", "ucb"] = setting(
-        "ts", "paper: Thompson sampling; released code: marginal, with noise fixed per row"
+        "logei", "ours; paper: Thompson sampling (ts-pathwise); released code: marginal, with noise fixed per row (ts)"
     )
     line_samples: int = setting(256, "ours: points of the line to choose starts from (climb)", least=1)
     near_samples: int = setting(256, "ours: points around the best of the run (climb)", least=0)
@@ -75,7 +75,7 @@ class BoidsSettings:
         True, "ours: the first subspace goes through the best point known beforehand; False: the middle of the box"
     )
     failure_tolerance: Literal["released", "baxus"] = setting(
-        "baxus", "paper: the formula of BAxUS; released code: 1 in every subspace (a sign error)"
+        "released", "released code: 1 in every subspace, by a sign error that pays; paper: the formula of BAxUS"
     )
     counters: Literal["reached", "exceeded"] = setting(
         "reached", "released code: K changes when a counter reaches its tolerance; paper: when it exceeds it"
@@ -97,6 +97,7 @@ class BoidsSettings:
     )
     refit_fraction: float = setting(0.02, "ours: refit when the data have grown by this share (warm training)", least=0)
     standardise: Centre = setting("mean", "released code; BAxUS: median")
+    unskew: bool = setting(True, "ours: a long tail of bad values is drawn in (Yeo-Johnson), unless they are noisy")
     flat_spread: float = setting(0.0, "ours: judged by rounding error; released code: 1e-6", least=0)
     failures: Literal["modelled", "worst"] = setting(
         "modelled", "ours: a process of its own learns where evaluations fail; else they count as the worst value seen"
@@ -123,6 +124,7 @@ class BoidsSettings:
             "first_particles": "random",
             "distances": "input",
             "surrogate": Surrogate(),
+            "unskew": False,
         }
         return cls(**{**published, **changes})
 
@@ -135,6 +137,7 @@ class BoidsSettings:
             "acquisition": "ts",
             "training": "released",
             "surrogate": Surrogate(),
+            "unskew": False,
             "flat_spread": 1e-6,
             "search_precision": "double",
         }

@@ -73,6 +73,32 @@ def log_h_slope(u: FloatArray) -> FloatArray:
     return np.where(u > -1.0, upper, lower)
 
 
+def log_h_with_slope(u: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return log h(u) and its derivative; for a single u, as in a climb, without the cost of arrays."""
+    u = np.asarray(u, dtype=np.float64)
+    if u.size != 1:
+        return log_h(u), log_h_slope(u)
+    value, slope = _one_log_h_with_slope(u.item())
+    return np.full(u.shape, value), np.full(u.shape, slope)
+
+
+def _one_log_h_with_slope(u: float) -> tuple[float, float]:
+    """Return log h(u) and Φ(u) / h(u) as `log_h` and `log_h_slope` do."""
+    if math.isnan(u):
+        return u, u
+    if u > -1.0:
+        density, below = math.exp(-0.5 * u * u - _LOG_SQRT_2PI), 0.5 * math.erfc(-u / math.sqrt(2.0))
+        h = density + u * below
+        return math.log(h), below / h
+    ratio = _SQRT_HALF_PI * float(erfcx(-u / math.sqrt(2.0)))  # Φ/φ
+    if u > -100.0:
+        log_rest = math.log1p(ratio * u)
+    else:
+        s = u**-2.0
+        log_rest = math.log(s) + math.log1p(s * (-3.0 + s * (15.0 - 105.0 * s)))
+    return -0.5 * u * u - _LOG_SQRT_2PI + log_rest, ratio * math.exp(-log_rest)
+
+
 def _log_h_over_phi(u: FloatArray) -> FloatArray:
     """Return log(h(u)/φ(u)) = log(1 - w), w = |u| Φ(u)/φ(u) < 1, for u ≤ -1.
 

@@ -26,7 +26,7 @@ import numpy as np
 from scipy.optimize import Bounds, minimize
 from scipy.special import logsumexp, ndtr, ndtri
 
-from boids.blocks.acquisition import log_h, log_h_slope
+from boids.blocks.acquisition import log_h, log_h_with_slope
 from boids.records import BoolArray, FloatArray, IntArray
 
 #: Points (q, d) -> mean and variance.
@@ -76,9 +76,9 @@ class LogImprovement:
         mean, variance, mean_slope, variance_slope = self.moment_slopes(points)
         deviation = np.sqrt(variance)
         u = (self.best - mean) / deviation
-        log_ei = log_h(u) + np.log(deviation)
         # log EI = log h(u) + log s: ∂/∂μ = -r/s and ∂/∂s² = (1 - u r) / (2 s²) with r = d log h / du
-        ratio = log_h_slope(u)
+        log_ei, ratio = log_h_with_slope(u)
+        log_ei = log_ei + np.log(deviation)
         by_mean = -ratio / deviation
         by_variance = 0.5 * (1.0 - u * ratio) / variance
         slope = by_mean[..., None] * mean_slope + by_variance[..., None] * variance_slope

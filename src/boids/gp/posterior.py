@@ -28,6 +28,7 @@ from boids.gp.cross import CrossCorrelation
 from boids.gp.linalg import (
     blas_threads,
     cholesky,
+    inverse_from_cholesky,
     solve_cholesky,
     squared_distances,
     triangular_inverse,
@@ -103,6 +104,12 @@ class Posterior:
         """L⁻¹, computed once."""
         with blas_threads(len(self.inputs)):
             return triangular_inverse(self.factor)
+
+    @cached_property
+    def precision(self) -> FloatArray:
+        """K⁻¹, computed once."""
+        with blas_threads(len(self.inputs)):
+            return inverse_from_cholesky(self.factor)
 
     def predict(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return mean and variance of the noise-free function at the rows of `points`."""
