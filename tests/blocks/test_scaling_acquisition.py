@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.integrate import quad
 from scipy.special import log_ndtr
-from scipy.stats import norm
+from scipy.stats import norm, skew, yeojohnson
 
 from boids.blocks import acquisition
-from boids.blocks.scaling import Scale, imputed, standardise
+from boids.blocks.scaling import Scale, _powered, imputed, standardise, unskewed
 
 finite = st.floats(allow_nan=False, allow_infinity=False, width=64)
 
@@ -114,6 +114,46 @@ def test_failures_are_filled_in_with_the_worst():
     np.testing.assert_array_equal(imputed(np.array([1.0, np.nan, 5.0, np.nan])), [1.0, 5.0, 5.0, 5.0])
     np.testing.assert_array_equal(imputed(np.full(3, np.nan)), np.zeros(3))
     np.testing.assert_array_equal(imputed(np.array([1.0, -2.0])), [1.0, -2.0])
+
+
+@given(arrays(float, st.integers(1, 30), elements=finite))
+def test_drawing_in_the_tail_keeps_the_order_of_any_values(values):
+    drawn_in = unskewed(standardise(values))
+    assert np.all(np.isfinite(drawn_in))
+    assert np.all(np.diff(drawn_in[np.argsort(values, kind="stable")]) >= -1e-9)
+
+
+@pytest.mark.parametrize("power", [-2.0, -0.7, 0.0, 1e-12, 0.4, 1.0])
+def test_the_power_transform_is_that_of_yeo_and_johnson(power):
+    y = np.linspace(-3.0, 5.0, 41)
+    np.testing.assert_allclose(_powered(y, power), yeojohnson(y, power), rtol=1e-9, atol=1e-12)
+
+
+def test_only_a_tail_of_bad_values_is_drawn_in():
+    normal = np.random.default_rng(0).standard_normal(400)
+    skewed, lucky = standardise(np.exp(2.0 * normal)), standardise(-np.exp(2.0 * normal))
+    drawn_in = unskewed(skewed)
+    assert skew(skewed) > 5.0
+    assert abs(skew(drawn_in)) < 1.0
+    assert drawn_in.std(ddof=1) == pytest.approx(1.0)
+    np.testing.assert_array_equal(unskewed(lucky), lucky)  # good values stay apart
+    np.testing.assert_array_equal(unskewed(standardise(normal)), standardise(normal))
+
+
+def test_one_huge_value_does_not_hide_the_others():
+    values = np.append(np.linspace(0.0, 1.0, 50), 1e9)
+    hidden, seen = standardise(values), unskewed(standardise(values))
+    assert np.ptp(hidden[:-1]) < 1e-6
+    assert np.ptp(seen[:-1]) > 1.0
+
+
+def test_a_single_log_h_is_as_good_as_many():
+    u = np.concatenate([np.linspace(-1.5, 6.0, 40), -np.logspace(0, 10, 60), [np.nan]])
+    values, slopes = acquisition.log_h_with_slope(u)
+    for k in range(len(u)):
+        value, slope = acquisition.log_h_with_slope(u[k : k + 1])
+        np.testing.assert_allclose(value, values[k], rtol=1e-10)
+        np.testing.assert_allclose(slope, slopes[k], rtol=1e-9)
 
 
 def integrated_log_h(u):

@@ -159,7 +159,7 @@ class Beliefs:
         targets = scale.standardise(filled)
         if settings.unskew and not data.noisy and data.noise is None:
             targets[used] = unskewed(targets[used])
-            targets = np.minimum(targets, targets[used].max())  # the failures' place
+            targets[~used] = targets[used].max()
         surrogate = settings.surrogate.for_noise() if data.noisy else settings.surrogate
         noise = None if data.noise is None else scale.variance(np.nan_to_num(data.noise[used], nan=0.0))
         z, y = data.points[used], targets[used]

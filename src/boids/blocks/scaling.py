@@ -18,8 +18,10 @@ _WORTHLESS = 1e10
 
 #: λ of the Yeo-Johnson transform: 1 changes nothing, -2 draws in what lies a million deviations away.
 _POWERS = (-2.0, 1.0)
-#: Of the log-likelihood: less gain than this is chance (χ² with one degree of freedom, 5 %).
-_WORTH_WARPING = 1.92
+#: Standardised values that differ by less differ by rounding.
+_ALIKE = 1e-14
+#: Skewness from which on a tail is long: that of the exponential distribution.
+_LONG_TAIL = 2.0
 
 
 @final
@@ -89,14 +91,16 @@ def standardise(values: FloatArray, centre: Centre = "mean", flat: float = 0.0) 
 
 
 def unskewed(targets: FloatArray) -> FloatArray:
-    """Return standardised values with a long upper tail drawn in, standardised again; others as they are.
+    """Return standardised values with a long upper tail drawn in, standardised again; without one, as they are.
 
     Yeo & Johnson, *A New Family of Power Transformations*, Biometrika 2000, with λ ≤ 1 by maximum likelihood: the bad
     values come closer together and the good ones move apart, never the other way round, and their order stays. One
     huge value hides all differences in a standard deviation; the transform works on quantiles instead.
     """
-    low, middle, high = np.quantile(targets, [0.16, 0.5, 0.84]) if len(targets) > 2 else (0.0, 0.0, 0.0)
-    if high <= low:
+    if len(targets) < 3 or skewness(targets) <= _LONG_TAIL:
+        return targets
+    low, middle, high = np.quantile(targets, [0.16, 0.5, 0.84])
+    if high - low <= _ALIKE:
         return targets
     y = (targets - middle) / (0.5 * (high - low))
     sizes = float(np.sign(y) @ np.log1p(np.abs(y)))
@@ -105,10 +109,15 @@ def unskewed(targets: FloatArray) -> FloatArray:
         return float(0.5 * len(y) * np.log(_powered(y, power).var()) - (power - 1.0) * sizes)
 
     found = minimize_scalar(loss, bounds=_POWERS, method="bounded", options={"xatol": 1e-3})
-    if loss(1.0) - found.fun < _WORTH_WARPING:
-        return targets
     drawn_in = _powered(y, float(found.x))
     return Scale.of(drawn_in).standardise(drawn_in)
+
+
+def skewness(targets: FloatArray) -> float:
+    """Return the skewness of standardised values."""
+    centred = targets - targets.mean()
+    spread = float(np.sqrt(np.mean(centred**2)))
+    return float(np.mean((centred / spread) ** 3)) if spread > _ALIKE else 0.0
 
 
 def _powered(y: FloatArray, power: float) -> FloatArray:
