@@ -351,7 +351,7 @@ def test_asking_on_while_the_whole_design_is_pending_gives_more_design():
 
 
 def test_a_failure_moves_nobody_and_counts_as_no_success():
-    run = Run(Boids(**SMALL), 10, 100).go(sphere, 20)
+    run = Run(Boids(failure_tolerance="baxus", **SMALL), 10, 100).go(sphere, 20)
     proposal = run.ask()
     swarm, failures = run.state.swarm, run.state.patience.failures
     run.tell(proposal, float("nan"))

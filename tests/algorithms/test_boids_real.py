@@ -313,7 +313,7 @@ def test_everything_fails_for_a_while():
     assert np.isfinite(run.history.values[-4:]).all()
 
 
-@pytest.mark.parametrize("search", [{}, {"line_search": "climb", "acquisition": "logei"}])
+@pytest.mark.parametrize("search", [{}, {"line_search": "nsga2", "acquisition": "ts"}])
 def test_a_region_of_failures_is_left_alone(search):
     """40 % of the box fails. Of 70 evaluations after the designs of two runs, chance would let 28 fail, with a standard
     deviation of 4; fewer than 12 do."""

@@ -2,8 +2,9 @@
 
 Ours, instead of the paper's NSGA-II on three objectives. What that search does, a step from the line towards the
 incumbents, these do better and in a fraction of the time: points of the line and points around the best of the run
-compete as starts, and L-BFGS-B climbs from the winners (Balandat et al., *BoTorch*, NeurIPS 2020; Hvarfner, Hellsten &
-Nardi, ICML 2024) on the logarithm of the expected improvement (Ament et al., NeurIPS 2023).
+compete as starts, and L-BFGS-B climbs from the winners, at last from the highest only (Balandat et al., *BoTorch*,
+NeurIPS 2020; Hvarfner, Hellsten & Nardi, ICML 2024) on the logarithm of the expected improvement (Ament et al.,
+NeurIPS 2023).
 
 Notation
 --------
@@ -96,10 +97,13 @@ def climb_from_line(
         inside = ground.allowed(candidates)
         candidates = candidates[inside] if inside.any() else candidates
         values = _finite(alpha.values(ground.reached(candidates)))
+        # Ten steps tell which climb is the highest: the others would double the time for a hundredth in log EI.
         ends = [
-            _climbed(alpha, candidates[k], settings.climb_evaluations, low, high, ground)
+            _climbed(alpha, candidates[k], settings.trial_evaluations, low, high, ground)
             for k in boltzmann(values, settings.climbs, rng)
         ]
+        highest = ends[int(np.argmin(_finite(alpha.values(ground.reached(np.array(ends))))))]
+        ends.append(_climbed(alpha, highest, settings.climb_evaluations, low, high, ground))
         pool = np.vstack([np.array(ends), candidates])
         values = np.concatenate([_finite(alpha.values(ground.reached(pool[: len(ends)]))), values])
         for _ in range(CHANGES if ground.is_discrete else 0):

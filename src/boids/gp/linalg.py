@@ -76,8 +76,18 @@ def solve_cholesky(factor: FloatArray, rhs: FloatArray) -> FloatArray:
 def inverse_from_cholesky(factor: FloatArray) -> FloatArray:
     """Return the full symmetric K⁻¹ for K = factor factorᵀ."""
     half, _ = lapack.dpotri(factor, lower=1)
-    # dpotri fills the lower triangle only; the factor's zeros stay above it.
-    full: FloatArray = half + half.T
+    return _both_halves(half)
+
+
+def inverse_from_inverse_factor(inverse_factor: FloatArray) -> FloatArray:
+    """Return the full symmetric K⁻¹ = L⁻ᵀL⁻¹ in half the time, for those who have L⁻¹ already."""
+    half, _ = lapack.dlauum(inverse_factor, lower=1)
+    return _both_halves(half)
+
+
+def _both_halves(lower: FloatArray) -> FloatArray:
+    """Return the symmetric matrix of a lower triangle with zeros above it: LAPACK fills one triangle only."""
+    full: FloatArray = lower + lower.T
     full.flat[:: len(full) + 1] *= 0.5
     return full
 

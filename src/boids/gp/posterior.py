@@ -28,7 +28,7 @@ from boids.gp.cross import CrossCorrelation
 from boids.gp.linalg import (
     blas_threads,
     cholesky,
-    inverse_from_cholesky,
+    inverse_from_inverse_factor,
     solve_cholesky,
     squared_distances,
     triangular_inverse,
@@ -109,7 +109,7 @@ class Posterior:
     def precision(self) -> FloatArray:
         """K⁻¹, computed once."""
         with blas_threads(len(self.inputs)):
-            return inverse_from_cholesky(self.factor)
+            return inverse_from_inverse_factor(self.inverse_factor)
 
     def predict(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return mean and variance of the noise-free function at the rows of `points`."""
