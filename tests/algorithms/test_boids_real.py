@@ -449,11 +449,11 @@ def test_the_surrogate_has_room_for_noise_only_if_there_is_some(monkeypatch):
 # --- all at once, through the shell -------------------------------------------------------------------------------
 
 
-CLIMBING = replace(HASTY, line_search="climb", acquisition="logei")
+GENETIC = replace(HASTY, line_search="nsga2", acquisition="ts")
 
 
 @pytest.mark.parametrize(
-    "preset", [HASTY, replace(HASTY, failures="worst", acquisition="logei", incumbents="all"), CLIMBING]
+    "preset", [HASTY, replace(HASTY, failures="worst", acquisition="logei", incumbents="all"), GENETIC]
 )
 @pytest.mark.parametrize("noisy", [False, True])
 def test_everything_at_once(preset, noisy):

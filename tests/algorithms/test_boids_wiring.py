@@ -164,7 +164,7 @@ def test_pending_points_are_fantasised(monkeypatch, search):
     plain, fantasy = calls[0][1], calls[1][1]
     assert len(fantasy.inputs) == len(plain.inputs) + 1
     np.testing.assert_array_equal(fantasy.inputs[-1], run.state.embedding.project(first.unit))
-    if search:  # what is believed of it must be improved upon
+    if not search:  # what is believed of it must be improved upon
         assert calls[1][3] == min(calls[0][3], fantasy.outputs[-1])
 
 
