@@ -160,6 +160,21 @@ def test_values_of_the_times_are_not_taken_for_those_of_the_paper(browser, tmp_p
             assert "CPU 4.50 s\npaper 11.9 s" in all_of(browser, "#times-table")[0].text
 
 
+@pytest.mark.parametrize("size", [LAPTOP, PHONE], ids=["laptop", "phone"])
+def test_a_large_critical_difference_fits(browser, tmp_path, size):
+    for r in range(3):
+        write_run(tmp_path, "p", "a", r, [3.0, 1.0])
+        write_run(tmp_path, "p", "b", r, [3.0, 2.0])
+    write_report(load(tmp_path), tmp_path / "report.html")
+    with opened(browser, tmp_path / "report.html", size):
+        beyond = browser.execute_script(
+            "const f = document.querySelector('#ranks-figure'), edge = f.getBoundingClientRect();"
+            "return [...f.querySelectorAll('text')].filter(t => t.getBoundingClientRect().right > edge.right"
+            " || t.getBoundingClientRect().left < edge.left).map(t => t.textContent)"
+        )
+        assert beyond == []
+
+
 def test_methods_can_be_hidden(browser, report):
     with opened(browser, report):
         button = all_of(browser, "#legend button")[2]
