@@ -4,7 +4,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow lint format bench bench-full clean help
+.PHONY: demo test test-slow lint format bench bench-full results clean help
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -45,6 +45,9 @@ bench: $(VENV)/.installed-test  ## speed and memory, quick version (minutes)
 
 bench-full: $(VENV)/.installed-test  ## speed and memory over whole runs, written to docs/benchmarks.md
 	$(BIN)/python benchmarks/speed.py --full
+
+results: $(VENV)/.installed-test  ## the tables and figures of docs from the results in experiments/
+	$(BIN)/python experiments/pages.py
 
 clean:  ## remove the environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

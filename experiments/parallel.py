@@ -13,15 +13,13 @@ that are there already are not repeated.
 
 from __future__ import annotations
 
-import argparse
 import heapq
-import json
 import time
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
+from common import Line, Study, markdown, mean_with_error
 from scipy.stats import ttest_1samp, wilcoxon
 
 import boids
@@ -29,7 +27,6 @@ from boids.algorithms import Boids
 from boids.blocks.nsga2 import NSGA2
 from boids.gp.posterior import Posterior
 
-RESULTS = Path(__file__).with_suffix(".jsonl")
 BUDGET = 200
 SEEDS = range(5)
 METHOD = Boids(search=NSGA2(population=50, offspring=50, generations=40), max_candidates=1000)
@@ -65,7 +62,7 @@ def asynchronous(optimizer: boids.Optimizer, problem: boids.problems.Problem, si
         optimizer.tell(number, problem(optimizer.trials[number].x))
 
 
-def run(name: str, mode: str, seed: int) -> dict[str, object]:
+def run(name: str, mode: str, seed: int) -> Line:
     """Run one job and return its line."""
     kind, options = PROBLEMS[name]
     problem = boids.problems.make(kind, dim=100, seed=seed, **options)
@@ -89,14 +86,12 @@ def run(name: str, mode: str, seed: int) -> dict[str, object]:
     }
 
 
-def finished() -> list[dict]:
-    """Return the lines on file."""
-    return [json.loads(line) for line in RESULTS.read_text().splitlines()] if RESULTS.exists() else []
+STUDY = Study(Path(__file__).with_suffix(".jsonl"), ("problem", "mode", "seed"), run)
 
 
 def values(problem: str, mode: str, count: int = BUDGET) -> dict[int, float]:
     """Return the best values after so many evaluations, by seed."""
-    return {r["seed"]: r["fun"][str(count)] for r in finished() if (r["problem"], r["mode"]) == (problem, mode)}
+    return {line["seed"]: line["fun"][str(count)] for line in STUDY.lines(problem=problem, mode=mode)}
 
 
 def differences(problem: str, mode: str, reference: str) -> np.ndarray:
@@ -107,47 +102,35 @@ def differences(problem: str, mode: str, reference: str) -> np.ndarray:
 
 def table(modes: tuple[str, ...], reference: str) -> str:
     """Return mean ± standard error of the final values, and p-values of "worse than the reference", paired by seed."""
-    lines = ["| problem | " + " | ".join(modes) + " |", "|---|" + "---|" * len(modes)]
     pooled: dict[str, list[np.ndarray]] = {mode: [] for mode in modes}
+    rows = []
     for problem in PROBLEMS:
-        cells = []
+        row = [problem]
         for mode in modes:
-            v = np.array(list(values(problem, mode).values()))
-            if len(v) < 2:
-                cells.append("–")
-                continue
-            cell = f"{v.mean():.3f} ± {v.std(ddof=1) / np.sqrt(len(v)):.3f}"
+            cell = mean_with_error(list(values(problem, mode).values()))
             d = differences(problem, mode, reference)
             if mode != reference and len(d) > 1 and d.any():
                 cell += f" (p = {ttest_1samp(d, 0.0, alternative='greater').pvalue:.2f})"
                 pooled[mode].append(d / d.std(ddof=1))
-            cells.append(cell)
-        lines.append(f"| {problem} | " + " | ".join(cells) + " |")
+            row.append(cell)
+        rows.append(row)
     ranks = [np.concatenate(pooled[mode]) if pooled[mode] else np.empty(0) for mode in modes]
     cells = [f"p = {wilcoxon(d, alternative='greater').pvalue:.2f}" if len(d) else "" for d in ranks]
-    return "\n".join([*lines, "| all, signed ranks | " + " | ".join(cells) + " |"])
+    return markdown(["problem", *modes], [*rows, ["all, signed ranks", *cells]])
 
 
-def main() -> None:
-    """Run what is missing, or print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--table", action="store_true")
-    args = parser.parse_args()
-    if not args.table:
-        done = {(r["problem"], r["mode"], r["seed"]) for r in finished()}
-        jobs = [(p, m, s) for s in SEEDS for p in PROBLEMS for m in MODES]
-        jobs += [(p, m, s) for s in SEEDS[:3] for p in PROBLEMS for m in OTHERS]
-        jobs = [job for job in jobs if job not in done]
-        with ProcessPoolExecutor(args.workers) as pool:
-            for line in pool.map(run, *zip(*jobs, strict=True)) if jobs else ():
-                with RESULTS.open("a") as file:
-                    file.write(json.dumps(line) + "\n")
-    print(f"Best value after {BUDGET} evaluations; p: worse than serial.\n")
-    print(table(MODES, "serial"))
-    print("\nWhat the models are told of pending points; p: worse than the predicted mean.\n")
-    print(table(("batches of 8", *OTHERS), "batches of 8"))
+def tables() -> str:
+    """Return both tables."""
+    return "\n".join(
+        [
+            f"Best value after {BUDGET} evaluations; p: worse than serial.\n",
+            table(MODES, "serial"),
+            "\nWhat the models are told of pending points; p: worse than the predicted mean.\n",
+            table(("batches of 8", *OTHERS), "batches of 8"),
+        ]
+    )
 
 
 if __name__ == "__main__":
-    main()
+    jobs = [(p, m, s) for s in SEEDS for p in PROBLEMS for m in MODES]
+    STUDY.main(__doc__, [*jobs, *((p, m, s) for s in SEEDS[:3] for p in PROBLEMS for m in OTHERS)], tables)

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from common import put_between
 
 from boids.bench import run_log
 from boids.bench.spec import slug
 
 PAGE = Path(__file__).parent.parent / "docs" / "methods" / "regression.md"
 VALUES = Path(__file__).parent / "regression.csv"
-BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 ALEBO = "ALEBO's repository, 50 runs"
 PYCMA, PYSWARMS, UNIFORM = "pycma itself, 10 to 20 runs", "pyswarms itself, 30 runs", "30 runs"
@@ -120,9 +120,7 @@ def main() -> None:
     made = table(given.folder)
     print(made)
     if given.write:
-        text = PAGE.read_text(encoding="utf-8")
-        before, after = text.split(BEGIN)[0], text.split(END)[1]
-        PAGE.write_text(f"{before}{BEGIN}\n{made}\n{END}{after}", encoding="utf-8")
+        put_between(PAGE, "measured", made)
         with VALUES.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(["problem", "method", "evaluations", "repetition", "best"])

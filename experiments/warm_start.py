@@ -14,15 +14,13 @@ Results go to warm_start.jsonl beside this file; runs that are there already are
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
-from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
+from common import Line, Study, markdown, mean_with_error
 from scipy.stats import wilcoxon
 
 import boids
@@ -31,7 +29,6 @@ from boids.blocks.nsga2 import NSGA2
 from boids.records import Domain, History, Outcome, Proposal
 
 LIGHT = {"search": NSGA2(population=50, offspring=50, generations=40), "max_candidates": 1000}
-RESULTS = Path(__file__).with_suffix(".jsonl")
 EARLIER, BUDGET = 60, 80
 NOISE = 0.3
 SEEDS = range(4)
@@ -78,7 +75,7 @@ def earlier_best(name: str, seed: int) -> np.ndarray:
     return units[int(np.argmin(values))]
 
 
-def run(name: str, variant: str, seed: int) -> dict[str, object]:
+def run(name: str, variant: str, seed: int) -> Line:
     """Run one job and return its line."""
     problem = make(name, seed)
     begin, start = time.perf_counter(), None
@@ -103,32 +100,24 @@ def run(name: str, variant: str, seed: int) -> dict[str, object]:
     }
 
 
-def finished() -> list[dict]:
-    """Return the lines on file."""
-    return [json.loads(line) for line in RESULTS.read_text().splitlines()] if RESULTS.exists() else []
+STUDY = Study(Path(__file__).with_suffix(".jsonl"), ("problem", "variant", "seed"), run)
 
 
 def values(problem: str, variant: str, count: int) -> np.ndarray:
     """Return the best values after so many evaluations, in the order of the seeds."""
-    runs = {r["seed"]: r for r in finished() if (r["problem"], r["variant"]) == (problem, variant)}
-    return np.array([runs[seed]["fun"].get(str(count), np.nan) for seed in sorted(runs)])
+    runs = {line["seed"]: line["fun"].get(str(count), np.nan) for line in STUDY.lines(problem=problem, variant=variant)}
+    return np.array([runs[seed] for seed in sorted(runs)])
 
 
 def table() -> str:
     """Return mean ± standard error of the best value so far, and the paired test of centring."""
-    lines = [
-        "| problem | start | " + " | ".join(f"{n} evaluations" for n in COUNTS) + " |",
-        "|---|---|" + "---|" * len(COUNTS),
+    rows = [
+        [problem, variant, *(mean_with_error(values(problem, variant, count)) for count in COUNTS)]
+        for problem in PROBLEMS
+        for variant in VARIANTS
     ]
-    for problem in PROBLEMS:
-        for variant in VARIANTS:
-            cells = []
-            for count in COUNTS:
-                v = values(problem, variant, count)
-                known = len(v) > 1 and not np.isnan(v).any()
-                cells.append(f"{v.mean():.3f} ± {v.std(ddof=1) / np.sqrt(len(v)):.3f}" if known else "–")
-            if set(cells) != {"–"}:
-                lines.append(f"| {problem} | {variant} | " + " | ".join(cells) + " |")
+    known = [row for row in rows if set(row[2:]) != {"–"}]
+    lines = [markdown(["problem", "start", *(f"{count} evaluations" for count in COUNTS)], known)]
     lines += ["", f"Paired by seed, {BUDGET} evaluations, all problems (signed ranks of the logarithms of ratios):"]
     for one, other in [(a, f"{a}{v}") for a in STARTS for v in (", not centred", ", wide design")] + [
         (a, "scratch") for a in (*STARTS, "anywhere")
@@ -142,22 +131,7 @@ def table() -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    """Run what is missing, or print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--table", action="store_true")
-    args = parser.parse_args()
-    if not args.table:
-        done = {(r["problem"], r["variant"], r["seed"]) for r in finished()}
-        jobs = [(p, v, s) for s in SEEDS for p in PROBLEMS for v in VARIANTS if (p, v, s) not in done]
-        jobs = [(p, v, s) for p, v, s in jobs if not (p.startswith("mopta") and v.startswith("near"))]
-        with ProcessPoolExecutor(args.workers) as pool:
-            for line in pool.map(run, *zip(*jobs, strict=True)) if jobs else ():
-                with RESULTS.open("a") as file:
-                    file.write(json.dumps(line) + "\n")
-    print(table())
-
-
 if __name__ == "__main__":
-    main()
+    jobs = [(p, v, s) for s in SEEDS for p in PROBLEMS for v in VARIANTS]
+    # No optimum of Mopta is known to start near to.
+    STUDY.main(__doc__, [job for job in jobs if not (job[0].startswith("mopta") and job[1].startswith("near"))], table)

@@ -356,6 +356,34 @@ def test_on_a_dask_cluster(tmp_path):
         assert found(here) == found(there)
 
 
+def test_runs_on_a_dask_cluster_end_with_the_command(tmp_path, monkeypatch):
+    method, problem = '[[method]]\nname = "bench.own_code:Slow"', '[[problem]]\nname = "hartmann"\ndim = 20'
+    path = write_spec(tmp_path, f"budget = 60\nseeds = 2\n{method}\n{problem}\n")
+    spec = Spec.read(path)
+    command = [sys.executable, "-m", "boids", "bench", path, "--quiet", "--out"]
+    outs = {number: tmp_path / f"out-{number}" for number in (signal.SIGINT, signal.SIGKILL)}
+    monkeypatch.setenv("SLOWLY", "0.2")  # a run takes 12 s
+    with DaskCluster() as cluster:
+        worker = cluster.start_worker()
+        for number, out in outs.items():
+            there = [*command, str(out), "--dask", cluster.address]
+            process = subprocess.Popen(there, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            wait_for(lambda out=out: evaluations(spec, out) >= 3)
+            process.send_signal(number)
+            assert process.wait() == (130 if number is signal.SIGINT else -number)
+            wait_for(lambda out=out: not any(is_locked(out / job.path) for job in jobs_of(spec)))
+            (begun,) = [job for job in jobs_of(spec) if (out / job.path).exists()]  # the second waited, and goes away
+            assert run_log.glance(out / begun.path).status == "unfinished"
+        assert worker.poll() is None  # only the runs have ended: it has taken the next one
+    monkeypatch.setenv("SLOWLY", "0")
+    for job in jobs_of(spec):
+        carry_out(job, tmp_path / "whole")
+    for out in outs.values():
+        subprocess.run([*command, str(out)], check=True, stdout=subprocess.DEVNULL)
+        for job in jobs_of(spec):
+            assert found(run_log.read(out / job.path)) == found(run_log.read(tmp_path / "whole" / job.path))
+
+
 def test_a_scheduler_that_is_not_there(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("boids.bench.runner.CONNECT_SECONDS", 0.5)
     spec = write_spec(tmp_path, SPEC.format(manner="none"))

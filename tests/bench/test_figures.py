@@ -1,7 +1,9 @@
 """The figures for papers: complete, the same for the same results, and one look per method."""
 
 import builtins
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from bench.made_runs import write_run, write_study
 
@@ -38,6 +40,36 @@ def test_pdf(table, tmp_path):
     content = (tmp_path / "ranks.pdf").read_bytes()
     assert content.startswith(b"%PDF")
     assert b"CreationDate" not in content
+
+
+def test_the_same_results_give_the_same_files(table, tmp_path):
+    few = table.where(problem="Ackley-100", method=("BOIDS", "TuRBO"))
+    for name in ("one", "two"):
+        figures.save_figures(few, tmp_path / name, ("svg",))
+    assert (tmp_path / "one/curves-mean.svg").read_bytes() == (tmp_path / "two/curves-mean.svg").read_bytes()
+
+
+def test_curves_keep_their_shape_with_fewer_points(tmp_path):
+    values = [9.0] * 40 + [5.0] * 60 + [1.0] * 100
+    for method in ("boids", "other"):
+        write_run(tmp_path, "p", method, 0, values)
+    axes = figures.curves(load(tmp_path)).axes[0]
+    boids, other = axes.lines
+    x, y = (np.asarray(each, dtype=float) for each in boids.get_data())
+    assert len(x) < 20
+    assert np.interp([1, 40, 60, 100, 120, 200], x, y) == pytest.approx([9, 9, 5, 5, 1, 1], abs=1e-12)
+    assert boids.get_linewidth() > other.get_linewidth()  # it stands out
+    assert len(boids.get_markevery()) == 4
+
+
+def test_times_show_the_processor_where_it_was_measured(table):
+    few = table.where(problem="Ackley-100", method=("BOIDS", "TuRBO"))
+    (marks,) = figures.times(few).axes[0].lines
+    assert sorted(marks.get_xdata()) == pytest.approx(sorted(run.cpu.mean() for run in few.runs[::3]))
+    unknown = replace(few, runs=tuple(replace(run, cpu=np.full(run.evaluations, np.nan)) for run in few.runs))
+    axes = figures.times(unknown).axes[0]
+    assert not axes.lines
+    assert "processor" not in axes.get_xlabel()
 
 
 def test_wrong_requests(table, tmp_path):

@@ -79,7 +79,7 @@ def test_findings(study):
     assert {row["pairs"] for row in found["tests"]["rows"]} == {6, 4}
     assert found["coverage"]["cells"][8]["states"] == ["done", "done", "unfinished"]
     cell = found["times"]["cells"][0]
-    assert (cell["own"], cell["evaluate"], cell["paper"]) == (0.8, 0.01, 11.9)
+    assert (cell["own"], cell["evaluate"], cell["cpu"], cell["paper"]) == (0.8, 0.01, 0.72, 11.9)
     json.dumps(found, allow_nan=False)
     said, noticed = sentences(found)
     assert said[0].startswith("9 methods on 2 problems: 53 runs with ")
@@ -104,6 +104,27 @@ def test_the_reference(study):
     assert reference_of(table, "turbo") == "TuRBO"  # by its name
     with pytest.raises(ResultsError, match="did you mean 'TuRBO'"):
         reference_of(table, "turbos")
+
+
+def test_the_reference_is_a_method_that_has_run(tmp_path):
+    write_plan(tmp_path, [("p", "boids", 0, 2), ("p", "a", 0, 2), ("p", "b", 0, 2)])
+    assert reference_of(load(tmp_path)) == "boids"  # nothing has run
+    for method in ("b", "a"):
+        write_run(tmp_path, "p", method, 0, [2.0, 1.0])
+    assert reference_of(load(tmp_path)) == "a"
+    assert reference_of(load(tmp_path), "boids") == "boids"
+
+
+def test_processor_time_only_where_it_was_measured(tmp_path):
+    path = write_run(tmp_path, "p", "a", 0, [2.0, 1.0], seconds=1.0)
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    del rows[2]["cpu"]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert findings(load(tmp_path))["times"]["cells"][0]["cpu"] == 0.9
+    for row in rows:
+        row.pop("cpu", None)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert findings(load(tmp_path))["times"]["cells"][0]["cpu"] is None
 
 
 def test_times_of_the_paper():

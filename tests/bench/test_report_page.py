@@ -130,6 +130,51 @@ def test_labels_in_the_figures_do_not_overlap(browser, report):
         assert overlaps == [0, 0, 0, 0]
 
 
+def test_lines_have_names_at_every_width(browser, report):
+    with opened(browser, report):
+        assert count(browser, "#curve-figures .names span") == 0  # the names stand beside the lines
+    with opened(browser, report, PHONE):
+        of_each = browser.execute_script(
+            "return [...document.querySelectorAll('#curve-figures .figure')]"
+            ".map(f => [...f.querySelectorAll('.names > span')].map(s => s.textContent))"
+        )
+        assert [len(names) for names in of_each] == [13] * 4
+        assert of_each[0][-1] == "BOIDS"  # in the order of the lines, the lowest last
+
+
+def test_values_of_the_times_are_not_taken_for_those_of_the_paper(browser, tmp_path):
+    for method, seconds in (("boids", 5.0), ("turbo", 3.0)):
+        header = {"problem_name": "ackley", "dim": 100, "seconds": seconds}
+        write_run(tmp_path, "ackley-100", method, 0, [3.0, 2.0], **header)
+    write_report(load(tmp_path), tmp_path / "report.html")
+    for size in (LAPTOP, PHONE):
+        with opened(browser, tmp_path / "report.html", size):
+            overlaps = browser.execute_script(
+                """const box = (e) => e.getBoundingClientRect();
+                const texts = [...document.querySelectorAll('#times-figure svg text')].map(box);
+                const marks = [...document.querySelectorAll('#times-figure svg path, #times-figure .processor')];
+                return marks.map(box).filter(m => texts.some(t => t.left < m.right && m.left < t.right
+                  && t.top + 3 < m.bottom && m.top + 3 < t.bottom)).length"""
+            )
+            assert overlaps == 0
+            assert "CPU 4.50 s\npaper 11.9 s" in all_of(browser, "#times-table")[0].text
+
+
+@pytest.mark.parametrize("size", [LAPTOP, PHONE], ids=["laptop", "phone"])
+def test_a_large_critical_difference_fits(browser, tmp_path, size):
+    for r in range(3):
+        write_run(tmp_path, "p", "a", r, [3.0, 1.0])
+        write_run(tmp_path, "p", "b", r, [3.0, 2.0])
+    write_report(load(tmp_path), tmp_path / "report.html")
+    with opened(browser, tmp_path / "report.html", size):
+        beyond = browser.execute_script(
+            "const f = document.querySelector('#ranks-figure'), edge = f.getBoundingClientRect();"
+            "return [...f.querySelectorAll('text')].filter(t => t.getBoundingClientRect().right > edge.right"
+            " || t.getBoundingClientRect().left < edge.left).map(t => t.textContent)"
+        )
+        assert beyond == []
+
+
 def test_methods_can_be_hidden(browser, report):
     with opened(browser, report):
         button = all_of(browser, "#legend button")[2]
@@ -199,10 +244,10 @@ def test_runs_can_be_searched_sorted_and_opened(browser, report):
         assert count(browser, "#runs-table .details") == 0
         search.send_keys(Keys.CONTROL, "a")
         search.send_keys(Keys.DELETE)
-        all_of(browser, "#runs-table .sort")[5].click()
-        browser.execute_script("arguments[0].click()", all_of(browser, "#runs-table .sort")[5])
+        all_of(browser, "#runs-table .sort")[3].click()
+        browser.execute_script("arguments[0].click()", all_of(browser, "#runs-table .sort")[3])
         heads = browser.execute_script("return [...document.querySelectorAll('#runs-table th')].map(h => h.ariaSort)")
-        assert heads[5] == "descending"
+        assert heads[3] == "descending"
         all_of(browser, "#more-runs")[0].send_keys(Keys.ENTER)
         assert count(browser, "#runs-table tbody tr") == 155
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 import pytest
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from boids.algorithms import Boids
 from boids.cli import assignments
 from boids.errors import InputError
+from boids.gp.model import Surrogate
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,12 @@ def test_presets_of_a_group():
     assert given_settings(inner__preset="loud", inner__many="[1]").inner == Inner("A", many=(1,))
     with pytest.raises(InputError, match="has no preset 'quiet'; it has loud"):
         given_settings(inner__preset="quiet")
+
+
+@pytest.mark.parametrize("preset", Surrogate.presets)
+def test_presets_of_the_surrogate(preset):
+    made = assignments.configured(Boids, {"surrogate.preset": preset, "surrogate.noise_prior": "none"})
+    assert made == Boids(surrogate=replace(getattr(Surrogate, preset)(), noise_prior="none"))
 
 
 def test_settings_that_only_fit_together_are_set_together():

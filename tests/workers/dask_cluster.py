@@ -16,6 +16,8 @@ from workers.process_checks import wait_for
 from boids.process_group import end_group
 
 TESTS = Path(__file__).parents[1]
+#: Where these tests themselves look for modules; the cluster works in another folder.
+PATHS = [str(Path(path).absolute()) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
 
 
 class DaskCluster:
@@ -64,7 +66,7 @@ class DaskCluster:
     def _start(self, kind, *words):
         environment = {
             **os.environ,
-            "PYTHONPATH": str(TESTS),
+            "PYTHONPATH": os.pathsep.join([str(TESTS), *PATHS]),
             "DASK_TEMPORARY_DIRECTORY": self._folder.name,
             "DASK_LOGGING__DISTRIBUTED": "critical",
             "PYTHONWARNINGS": "ignore",

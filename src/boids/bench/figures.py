@@ -16,7 +16,7 @@ import numpy as np
 from boids.bench import statistics
 from boids.bench.comparison import Comparison, compare, needed
 from boids.bench.curves import Band, band
-from boids.bench.findings import LARGEST_RATIO
+from boids.bench.findings import LARGEST_RATIO, processor_seconds
 from boids.bench.looks import Look, looks
 from boids.bench.table import ResultsError, Table
 from boids.durations import short_time
@@ -30,10 +30,13 @@ if TYPE_CHECKING:
 Statistic: TypeAlias = Literal["mean", "median"]
 FORMATS = ("pdf", "svg", "png")
 _DPI = 200
+#: Points of a curve: more would not be seen, and make a vector file large.
+_POINTS = 160
 #: The largest regret must be so many times the smallest for a logarithmic axis.
 _DECADES = 30.0
-#: The share of evaluations that may lie above a linear axis, and the widest figure's panels in a row.
-_STEEP, _COLUMNS = 0.08, 3
+#: The share of evaluations that may lie above a linear axis, how far a band may reach below the lines, as a share of
+#: their range, and the widest figure's panels in a row.
+_STEEP, _BAND, _COLUMNS = 0.08, 0.3, 3
 
 
 def save_figures(
@@ -65,14 +68,21 @@ def save_figures(
             if figure is None:
                 continue
             for form in formats:
-                path = Path(folder) / f"{name}.{form}"
-                # No date in the file: the same results give the same PDF and PNG.
-                undated: dict[str, Any] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}
-                figure.savefig(path, dpi=_DPI, metadata=undated[form])
-                written.append(path)
+                written.append(Path(folder) / f"{name}.{form}")
+                save(figure, written[-1])
     except OSError as error:
         raise StoreError(f"The figures cannot be written to {os.fspath(folder)!r}: {error.strerror}.") from error
     return written
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Save a figure in the format that the file's name ends in; the same results give the same file."""
+    from matplotlib import rc_context
+
+    form = path.suffix[1:]
+    undated: dict[str, Any] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
+    with rc_context({"svg.hashsalt": path.stem}):  # names in an SVG are random otherwise
+        figure.savefig(path, dpi=_DPI, metadata=undated.get(form, {}))
 
 
 def curves(table: Table, statistic: Statistic = "mean") -> Figure | None:
@@ -85,8 +95,10 @@ def curves(table: Table, statistic: Statistic = "mean") -> Figure | None:
     figure = _figure(4.0 * columns, 2.9 * rows + 0.24 * -(-len(table.methods) // (3 * columns)) + 0.3)
     panels = figure.subplots(rows, columns, squeeze=False).ravel()
     drawn: dict[str, Any] = {}
-    for axes, problem in zip(panels, problems, strict=False):
+    for place, (axes, problem) in enumerate(zip(panels, problems, strict=False)):
         drawn |= _draw_problem(axes, table, problem, statistic)
+        if place + columns >= len(problems):  # nothing below it
+            axes.set_xlabel("evaluations", fontsize=style.SMALL)
     for axes in panels[len(problems) :]:
         axes.set_axis_off()
     _legend(figure, {method: drawn[method] for method in table.methods if method in drawn}, 3 * columns)
@@ -152,6 +164,7 @@ def profile(table: Table, comparison: Comparison, tolerance: float = 0.01) -> Fi
     ratios = np.geomspace(1.0, LARGEST_RATIO, 200)
     figure = _figure(8.6, 3.4)
     drawn: dict[str, Any] = {}
+    first = _boids(table)
     left, right = figure.subplots(1, 2, sharey=True)
     for axes, x, shares in (
         (left, at, statistics.data_profile(solved, at)),
@@ -159,8 +172,10 @@ def profile(table: Table, comparison: Comparison, tolerance: float = 0.01) -> Fi
     ):
         for place, (method, look) in enumerate(looks(comparison.methods).items()):
             if not np.isnan(shares[place]).any():
-                drawn[method] = _line_with_marks(axes, x, shares[place], look, place)
+                is_first = method == first
+                drawn[method] = _line_with_marks(axes, x, shares[place], look, place, is_first=is_first)
         axes.set_xlim(x[0], x[-1])
+        _grid(axes)
     style.plain(left, f"Solved to {100.0 * tolerance:g} %")
     style.plain(right, "Relative to the fastest")
     left.set_ylim(-0.02, 1.02)
@@ -176,17 +191,21 @@ def profile(table: Table, comparison: Comparison, tolerance: float = 0.01) -> Fi
 
 
 def times(table: Table) -> Figure | None:
-    """Draw the seconds per evaluation that each method takes for itself, averaged over problems, the longest first."""
+    """Draw the seconds per evaluation that each method takes for itself, averaged over problems, the longest first.
+
+    A mark shows the processor's time for method and evaluation, where it was measured.
+    """
     by_method = looks(table.methods)
     means: dict[str, float] = {}
+    processor: dict[str, float] = {}
     for method in table.methods:
         runs = [run for run in table.runs if run.method == method and run.evaluations]
-        of_problem = [
-            np.concatenate([run.seconds for run in runs if run.problem == problem]).mean()
-            for problem in dict.fromkeys(run.problem for run in runs)
-        ]
-        if of_problem and np.mean(of_problem) > 0.0:
-            means[method] = float(np.mean(of_problem))
+        problems = dict.fromkeys(run.problem for run in runs)
+        by_problem = [[run for run in runs if run.problem == problem] for problem in problems]
+        seconds = [np.concatenate([run.seconds for run in here]).mean() for here in by_problem]
+        if seconds and np.mean(seconds) > 0.0:
+            means[method] = float(np.mean(seconds))
+            processor[method] = float(np.mean([processor_seconds(here) for here in by_problem]))
     if not means:
         return None
     ordered = sorted(means, key=lambda method: -means[method])
@@ -198,20 +217,27 @@ def times(table: Table) -> Figure | None:
     axes.set_yticks(rows, [_short(method) for method in ordered])
     axes.set_ylim(len(ordered) - 0.4, -0.6)
     axes.set_xscale("log")
-    least, most = min(means.values()), max(means.values())
-    axes.set_xlim(least / 2.0, most * (most / least) ** 0.12 * 1.6)
+    measured = np.array([processor[method] for method in ordered])
+    every = [*means.values(), *measured[measured > 0.0]]
+    least, most = min(every), max(every)
+    axes.set_xlim(least / 2.0, most * (most / least) ** (0.45 if (measured > 0.0).any() else 0.12) * 1.6)
     for row, method in enumerate(ordered):
+        own, both = means[method], processor[method]
+        said = short_time(own) + (f"   processor {short_time(both)}" if both > 0.0 else "")
         axes.annotate(
-            short_time(means[method]), (means[method], row), (4, 0), textcoords="offset points", va="center",
+            said, (max(own, np.nan_to_num(both)), row), (5, 0), textcoords="offset points", va="center",
             fontsize=style.TINY, color=style.GREY,
         )  # fmt: skip
+    if (measured > 0.0).any():
+        axes.plot(measured, rows, "|", color="black", markersize=11, markeredgewidth=1.8)
     axes.tick_params(axis="y", length=0)
-    axes.set_xlabel("seconds per evaluation, without the evaluation itself", fontsize=style.SMALL)
+    says = "; | processor time of both" if (measured > 0.0).any() else ""
+    axes.set_xlabel(f"seconds per evaluation, without the evaluation itself{says}", fontsize=style.SMALL)
     return figure
 
 
 def _draw_problem(axes: Axes, table: Table, problem: str, statistic: Statistic) -> dict[str, Any]:
-    lines = {method: band(table, problem, method) for method in table.methods}
+    lines = {method: band(table, problem, method, _POINTS) for method in table.methods}
     found = {method: line for method, line in lines.items() if line is not None}
     optima = {run.optimum for run in table.runs if run.problem == problem}
     optimum = optima.pop() if len(optima) == 1 else np.nan
@@ -224,7 +250,9 @@ def _draw_problem(axes: Axes, table: Table, problem: str, statistic: Statistic) 
     )  # fmt: skip
     offset = optimum if is_log else 0.0
     style.plain(axes, problem)
+    _grid(axes)
     drawn: dict[str, Any] = {}
+    first = _boids(table)
     for place, (method, look) in enumerate(looks(table.methods).items()):
         line = found.get(method)
         if line is None:
@@ -232,14 +260,15 @@ def _draw_problem(axes: Axes, table: Table, problem: str, statistic: Statistic) 
         centre, low, high = (each - offset for each in _edges(line, statistic))
         if is_log:
             low = np.maximum(low, np.where(centre > 0.0, centre / 10.0, np.nan))
-        axes.fill_between(line.n, low, high, color=look.light, alpha=0.14, linewidth=0.0)
-        drawn[method] = _line_with_marks(axes, line.n, centre, look, place)
+        if np.isfinite(low).any():
+            at = _corners(low, high)
+            axes.fill_between(line.n[at], low[at], high[at], color=look.light, alpha=0.14, linewidth=0.0)
+        drawn[method] = _line_with_marks(axes, line.n, centre, look, place, is_first=method == first)
     if is_log:
         axes.set_yscale("log")
     elif every.size:
         _cut_beginning(axes, found, statistic)
-    axes.set_xlim(left=1)
-    axes.set_xlabel("evaluations", fontsize=style.SMALL)
+    axes.set_xlim(1, max((int(line.n[-1]) for line in found.values()), default=1) + 0.5)
     axes.set_ylabel("best value − optimum" if is_log else "best value", fontsize=style.SMALL)
     return drawn
 
@@ -251,7 +280,10 @@ def _cut_beginning(axes: Axes, found: dict[str, Band], statistic: Statistic) -> 
     settled = settled[np.isfinite(settled)]
     if settled.size and settled.max() > settled.min():
         size = settled.max() - settled.min()
-        axes.set_ylim(settled.min() - 0.05 * size, settled.max() + 0.05 * size)
+        below = np.concatenate([_edges(line, statistic)[1] for line in found.values()])
+        lowest = min([settled.min(), *below[np.isfinite(below)]])  # a band is shown, unless it would flatten the lines
+        low = max(lowest, settled.min() - _BAND * size)
+        axes.set_ylim(low - 0.05 * size, settled.max() + 0.05 * size)
 
 
 def _edges(line: Band, statistic: Statistic) -> tuple[Any, Any, Any]:
@@ -260,15 +292,39 @@ def _edges(line: Band, statistic: Statistic) -> tuple[Any, Any, Any]:
     return line.median, line.low, line.high
 
 
-def _line_with_marks(axes: Axes, x: Any, y: Any, look: Look, place: int) -> Any:
-    """Draw a line with a few marks, at other places than those of the other lines."""
+def _line_with_marks(axes: Axes, x: Any, y: Any, look: Look, place: int, *, is_first: bool = False) -> Any:
+    """Draw a line with a few marks, at other places than those of the other lines; the first one stands out."""
     known = np.flatnonzero(np.isfinite(y))
     shares = (np.arange(4) + 0.2 + 0.12 * (place % 5)) / 4.0
+    marked = sorted({int(known[int(share * len(known))]) for share in shares}) if known.size else []
+    at = np.union1d(_corners(y), np.array(marked, dtype=np.int64))
     (line,) = axes.plot(
-        x, y, color=look.light, linewidth=1.4, linestyle=_line(look), marker=look.mark, markersize=4.0,
-        markevery=sorted({int(known[int(share * len(known))]) for share in shares}) if known.size else [],
+        x[at], y[at], color=look.light, linewidth=2.1 if is_first else 1.4, zorder=3.0 if is_first else 2.0,
+        linestyle=_line(look), marker=look.mark, markersize=5.0 if is_first else 4.0,
+        markevery=np.searchsorted(at, marked).tolist(),
     )  # fmt: skip
     return line
+
+
+def _corners(*curves: Any) -> Any:
+    """Return the places where one of the curves turns: the others are on the lines between these, and need no room."""
+    turns = np.zeros(len(curves[0]), dtype=np.bool_)
+    turns[[0, -1]] = True
+    for curve in curves:
+        before, after = curve[:-1], curve[1:]
+        moves = (before != after) & ~(np.isnan(before) & np.isnan(after))
+        turns[1:-1] |= moves[1:] | moves[:-1]
+    return np.flatnonzero(turns)
+
+
+def _grid(axes: Axes) -> None:
+    axes.set_axisbelow(True)
+    axes.grid(axis="y", color="#E4E8EB", linewidth=0.7)
+
+
+def _boids(table: Table) -> str | None:
+    """Return the label of the method that stands out."""
+    return next((run.method for run in table.runs if run.header["method"].get("name") == "boids"), None)
 
 
 def _line(look: Look) -> Any:

@@ -29,13 +29,16 @@ _LONGEST_ERROR = 6000
 
 
 def reference_of(table: Table, asked: str | None = None) -> str:
-    """Return the label of the method to compare with: the one asked for by label or name, BOIDS, or the first."""
+    """Return the label of the method to compare with: the one asked for by label or name, BOIDS, or the first run."""
     if asked in table.methods:
         return str(asked)
     named = [run.method for run in table.runs if run.header["method"].get("name") == (asked or "boids")]
     if asked is not None and not named:
         table.where(method=asked)  # raises the error that knows the labels
-    return named[0] if named else table.methods[0]
+    if named:
+        return named[0]
+    has_run = {run.method for run in table.runs}
+    return next((method for method in table.methods if method in has_run), table.methods[0])
 
 
 def findings(table: Table, *, at: int | None = None, reference: str | None = None, curves: bool = True) -> Document:
@@ -214,7 +217,7 @@ def _profiles(table: Table, comparison: Comparison) -> Document:
 
 
 def _times(table: Table, problems: Sequence[str]) -> Document:
-    """Return seconds per evaluation: the method's own, the evaluation's, and the paper's."""
+    """Return seconds per evaluation: the method's own, the evaluation's, the processor's for both, and the paper's."""
     cells = []
     for place, method in enumerate(table.methods):
         for column, problem in enumerate(problems):
@@ -228,10 +231,18 @@ def _times(table: Table, problems: Sequence[str]) -> Document:
                     "problem": column,
                     "own": _figures(sum(float(run.seconds.sum()) for run in runs) / n),
                     "evaluate": _figures(sum(float(run.evaluate.sum()) for run in runs) / n),
+                    "cpu": _figures(processor_seconds(runs)),
                     "paper": paper_seconds(runs[0].header),
                 }
             )
     return {"problems": list(problems), "cells": cells, "source": SOURCE}
+
+
+def processor_seconds(runs: Sequence[Run]) -> float:
+    """Return the processor's seconds per evaluation, of method and evaluation together; nan where none are known."""
+    known = np.concatenate([run.cpu for run in runs] or [np.empty(0)])
+    known = known[np.isfinite(known)]
+    return float(known.mean()) if known.size else math.nan
 
 
 def _coverage(table: Table) -> Document:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +32,8 @@ GRACE_SHARE = 0.1
 #: Seconds that a scheduler has to answer.
 CONNECT_SECONDS = 10.0
 _PAUSE = 0.05
+#: How a run stands that was ended because nobody wanted it any more.
+INTERRUPTED = "interrupted"
 #: Characters of a dead process's last words.
 _LAST_WORDS = 4000
 
@@ -121,12 +123,18 @@ class Child:
             file.append(event)
 
 
-def run_here(jobs: Iterable[Job], folder: str | os.PathLike[str], at_once: int, watcher: Watcher) -> None:
-    """Make runs on this machine; Ctrl-C ends those under way, which can be continued later."""
+def run_here(
+    jobs: Iterable[Job],
+    folder: str | os.PathLike[str],
+    at_once: int,
+    watcher: Watcher,
+    is_wanted: Callable[[], bool] = lambda: True,
+) -> None:
+    """Make runs on this machine, as long as they are wanted; Ctrl-C, too, ends those under way, for another time."""
     place, waiting = Path(folder), iter(jobs)
     of_commit, children = commit(), list[Child]()
     try:
-        while True:
+        while is_wanted():
             for job in _next(waiting, at_once - len(children)):
                 watcher.began(job)
                 children.append(Child.start(job, place, of_commit))
@@ -152,7 +160,8 @@ def run_here(jobs: Iterable[Job], folder: str | os.PathLike[str], at_once: int, 
 def run_on_dask(jobs: Iterable[Job], folder: str | os.PathLike[str], address: str, watcher: Watcher) -> None:
     """Make runs on the workers of a Dask cluster, which must see the folder under the same path.
 
-    A run whose worker is lost goes on at another one. After Ctrl-C no further run is begun; those under way end.
+    A run whose worker is lost goes on at another one. Runs under way end, to be continued another time, at Ctrl-C, and
+    when the scheduler notices that this process is gone.
     """
     try:
         from distributed import Client, as_completed
@@ -186,8 +195,26 @@ def run_on_dask(jobs: Iterable[Job], folder: str | os.PathLike[str], address: st
 def carry_out_there(document: dict[str, Any], folder: str, of_commit: str | None) -> str:
     """Make one run where this is called, and return how it stands then; a task of a Dask cluster."""
     endings = Endings()
-    run_here([Job.from_document(document)], folder, 1, endings)
-    return endings.statuses[0]
+    run_here([Job.from_document(document)], folder, 1, endings, _is_task_wanted())
+    return endings.statuses[0] if endings.statuses else INTERRUPTED
+
+
+def _is_task_wanted() -> Callable[[], bool]:
+    """Return what tells whether anybody still waits for the Dask task that this is called in.
+
+    Dask does not stop the thread of a task that is cancelled. But its worker knows at once: the scheduler tells it when
+    the client cancels the task, or is gone.
+    """
+    from distributed import get_worker
+
+    worker: Any = get_worker()
+    key = worker.get_current_task()
+
+    def is_wanted() -> bool:
+        task = worker.state.tasks.get(key)
+        return task is not None and task.state != "cancelled"
+
+    return is_wanted
 
 
 @final

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -65,6 +65,9 @@ class Surrogate:
         "lognormal": log σ² ~ N(-4, 1); "none" (paper).
     """
 
+    #: Named configurations, as in `--set surrogate.preset=paper`.
+    presets: ClassVar[tuple[str, ...]] = ("paper", "regularised", "modern")
+
     kernel: KernelName = "matern52"
     lengthscale_bounds: tuple[float, float] = (0.005, 10.0)
     signal_bounds: tuple[float, float] = (0.05, 20.0)
@@ -81,6 +84,11 @@ class Surrogate:
                 raise MethodError(f"{name} must be two numbers with 0 < low < high; got ({low}, {high}).")
         if self.signal_variance is not None and not 0.0 < self.signal_variance < math.inf:
             raise MethodError(f"signal_variance must be positive or None; got {self.signal_variance}.")
+
+    @classmethod
+    def paper(cls) -> Surrogate:
+        """The surrogate of the BOIDS paper: the defaults."""
+        return cls()
 
     @classmethod
     def regularised(cls) -> Surrogate:

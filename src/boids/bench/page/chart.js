@@ -194,7 +194,7 @@ function chart(spec) {
   }
   addReadout();
   emphasise();
-  return { picture, emphasise };
+  return { picture, emphasise, methods: labels.sort((a, b) => a.endY - b.endY).map((label) => label.method) };
 
   function emphasise() {
     for (const [method, group] of curves)
@@ -255,7 +255,8 @@ function card(title, about, specOf) {
   const holder = element("div");
   const readout = element("div", { class: "readout", role: "status", hidden: true });
   const subtitle = element("div", { class: "about" }, about);
-  const made = element("div", { class: "figure" }, element("h3", {}, title), subtitle, holder, readout);
+  const names = element("div", { class: "names" });
+  const made = element("div", { class: "figure" }, element("h3", {}, title), subtitle, holder, names, readout);
   let drawn = null;
   const draw = () => {
     const width = Math.round(holder.clientWidth);
@@ -264,6 +265,12 @@ function card(title, about, specOf) {
     const spec = { ...specOf(), width, height: width >= 900 ? 360 : width >= 480 ? 300 : 250, title, readout: tell };
     drawn = chart(spec);
     if (spec.about) subtitle.textContent = spec.about;
+    // Where there is no room for names beside the lines, they stand below, in the order of the lines' ends.
+    names.replaceChildren(
+      ...(width >= 480 ? [] : drawn.methods).map((method) =>
+        element("span", {}, swatch(method), shortened(method)),
+      ),
+    );
     holder.replaceChildren(drawn.picture);
     if (hadFocus) drawn.picture.focus();
     function tell(n, rows, share) {

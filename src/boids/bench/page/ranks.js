@@ -57,7 +57,7 @@ function ranksSection() {
     const length = Math.min(ranks.difference, count - 1);
     picture.append(
       shape("line", { class: "tick", x1: x(1), x2: x(1 + length), y1: 12, y2: 12 }),
-      shape("text", { x: x(1 + length) + 7, y: 16 }, `CD = ${ranks.difference.toFixed(2)}`),
+      shape("text", { x: x(1) - 8, y: 16, "text-anchor": "end" }, `CD = ${ranks.difference.toFixed(2)}`),
     );
     order.forEach((each, place) => {
       const y = top + step * place + 8,

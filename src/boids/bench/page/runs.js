@@ -5,10 +5,10 @@ const STATES = { done: "status-done", short: "status-done", unfinished: "status-
 const COLUMNS = [
   ["Problem", "problem", "text"],
   ["Method", "method", "text"],
-  ["Repetition", "repetition"],
-  ["Status", "status", "text"],
-  ["Evaluations", "evaluations"],
+  ["No.", "repetition"],
   ["Best", "best"],
+  ["Evaluations", "evaluations"],
+  ["Status", "status", "text"],
   ["Own time per evaluation", "own"],
   ["Whole time", "seconds"],
 ];
@@ -88,9 +88,9 @@ function runRow(run) {
     element("td", {}, button, run.problem),
     element("td", { class: "text" }, swatch(method), run.method),
     element("td", {}, String(run.repetition)),
-    element("td", { class: `text ${STATES[run.state]}` }, run.status),
-    element("td", {}, run.evaluations === run.budget ? String(run.budget) : `${run.evaluations} / ${run.budget}`),
     element("td", {}, number(run.best, 6)),
+    element("td", {}, run.evaluations === run.budget ? String(run.budget) : `${run.evaluations} / ${run.budget}`),
+    element("td", { class: `text ${STATES[run.state]}` }, run.status),
     element("td", {}, duration(run.own)),
     element("td", {}, duration(run.seconds)),
   );

@@ -1,11 +1,16 @@
-// Time per iteration: bars, and a table with the paper's times.
+// Time per iteration: bars, and a table with the processor's times and the paper's.
 
 function timesSection() {
   const times = data.times,
-    hasPaper = times.cells.some((cell) => isNumber(cell.paper));
+    hasPaper = times.cells.some((cell) => isNumber(cell.paper)),
+    hasProcessor = times.cells.some((cell) => isNumber(cell.cpu));
   byId("times-text").textContent =
     "Mean seconds per evaluation that a method takes for itself: fitting, choosing, everything but the evaluation." +
+    (hasProcessor
+      ? " “CPU” is the processor's time for both, method and evaluation, of all threads: on a busy machine it is the one to trust."
+      : "") +
     (hasPaper ? ` “Paper” is ${times.source}; it seems to include evaluations, and its machine was another one.` : "");
+  const under = (text) => element("small", { class: "under" }, text);
   const cellOf = (method, problem) => times.cells.find((cell) => cell.method === method && cell.problem === problem);
   byId("times-table").append(
     table(
@@ -20,10 +25,9 @@ function timesSection() {
               "td",
               { title: `evaluation: ${duration(cell.evaluate)}` },
               duration(cell.own),
+              hasProcessor ? under(isNumber(cell.cpu) ? `CPU ${duration(cell.cpu)}` : " ") : null,
               hasPaper
-                ? element(
-                    "small",
-                    { class: "under" },
+                ? under(
                     isNumber(cell.paper)
                       ? `paper ${cell.paper >= 0.01 ? `${cell.paper} s` : duration(cell.paper)}`
                       : " ",
@@ -48,10 +52,10 @@ function timesSection() {
   byId("times-note").textContent = evaluations.length
     ? `An evaluation took on average: ${evaluations.join(", ")}.`
     : "";
-  byId("times-figure").append(timeBars(times, hasPaper));
+  byId("times-figure").append(timeBars(times, hasPaper, hasProcessor));
 }
 
-function timeBars(times, hasPaper) {
+function timeBars(times, hasPaper, hasProcessor) {
   const average = (list) => (list.length ? list.reduce((a, b) => a + b, 0) / list.length : null);
   const rows = data.methods
     .map((_, method) => {
@@ -59,6 +63,7 @@ function timeBars(times, hasPaper) {
       return {
         method,
         own: average(mine.map((cell) => cell.own)),
+        processor: average(mine.map((cell) => cell.cpu).filter(isNumber)),
         paper: average(mine.map((cell) => cell.paper).filter(isNumber)),
       };
     })
@@ -71,7 +76,13 @@ function timeBars(times, hasPaper) {
     element(
       "div",
       { class: "about" },
-      "seconds per evaluation, log scale" + (hasPaper ? "; ◇ the paper, on the problems that it has" : ""),
+      [
+        "seconds per evaluation, log scale",
+        hasProcessor ? "❘ CPU, evaluation included" : null,
+        hasPaper ? "◇ the paper, on the problems that it has" : null,
+      ]
+        .filter(Boolean)
+        .join("; "),
     ),
   );
   if (!rows.length) return element("div");
@@ -84,7 +95,9 @@ function timeBars(times, hasPaper) {
       right = 66,
       step = 22,
       height = step * rows.length + 30;
-    const values = rows.flatMap((each) => [each.own, each.paper]).filter((value) => isNumber(value) && value > 0);
+    const values = rows
+      .flatMap((each) => [each.own, each.processor, each.paper])
+      .filter((value) => isNumber(value) && value > 0);
     const low = 10 ** Math.floor(Math.log10(Math.min(...values)) - 0.05),
       high = 10 ** Math.ceil(Math.log10(Math.max(...values)) + 0.05);
     const share = scaleOf(low, high, true),
@@ -108,6 +121,9 @@ function timeBars(times, hasPaper) {
         ),
       );
     }
+    // Values stand behind their bars, or all at the right edge if a mark would come between a bar and its value.
+    const isInTheWay = (end) => (value) => isNumber(value) && x(value) > end - 8 && x(value) < end + 70;
+    const atEdge = rows.some((each) => [each.processor, each.paper].some(isInTheWay(x(each.own))));
     rows.forEach((each, place) => {
       const y = step * place + 3,
         label = data.methods[each.method],
@@ -123,15 +139,23 @@ function timeBars(times, hasPaper) {
         ),
         bar,
       );
-      let end = x(each.own);
+      if (isNumber(each.processor)) {
+        const at = x(each.processor);
+        picture.append(
+          shape("line", { class: "processor", x1: at, x2: at, y1: y - 2, y2: y + step - 5, "stroke-width": 2.4 }),
+        );
+      }
       if (isNumber(each.paper)) {
         const diamond = shape("path", { d: `M${x(each.paper)} ${y}l6.5 7.5l-6.5 7.5l-6.5 -7.5z`, "stroke-width": 1.6 });
         diamond.style.fill = "var(--raised)";
         diamond.style.stroke = "var(--ink)";
         picture.append(diamond);
-        if (Math.abs(x(each.paper) - end) < 66 && x(each.paper) > end - 7) end = x(each.paper) + 7;
       }
-      picture.append(shape("text", { x: end + 6, y: y + 12 }, duration(each.own)));
+      picture.append(
+        atEdge
+          ? shape("text", { x: width - 2, y: y + 12, "text-anchor": "end" }, duration(each.own))
+          : shape("text", { x: x(each.own) + 6, y: y + 12 }, duration(each.own)),
+      );
     });
     drawing.replaceChildren(picture);
   };

@@ -1,0 +1,191 @@
+"""The tables and figures of the documentation that are made of the results beside this file.
+
+    make results                     # the same as: python experiments/pages.py
+
+A compact file FILE.json.gz (`boids report results/FILE --compact experiments/FILE.json.gz`) fills the part FILE of its
+page, between the marks of that name, with tables and figures; these go to docs/images/FILE. A part whose file is not
+there is left as it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from common import markdown, put_between
+
+from boids.bench import Table, compare, load
+from boids.bench.findings import findings
+
+HERE = Path(__file__).parent
+DOCS = HERE.parent / "docs"
+
+
+def with_error(mean: float | None, error: float | None) -> str:
+    """Return mean ± standard error, both with as many decimals as two figures of the error need."""
+    if mean is None:
+        return "–"
+    if not error:
+        return f"{mean:.4g}".replace("-", "−")
+    decimals = 1 - math.floor(math.log10(error))
+    if decimals > 6:
+        return f"{mean:.5f} ± {error:.0e}".replace("-", "−").replace("e−0", "e−")
+    return f"{mean:.{max(0, decimals)}f} ± {error:.{max(0, decimals)}f}".replace("-", "−")
+
+
+def final_values(table: Table) -> str:
+    """Return a row per method, a column per problem, the best means in bold."""
+    found = findings(table, curves=False)
+    columns = []
+    for problem in found["problems"]:
+        means = {each["method"]: each for each in problem["finals"]["values"] if each["mean"] is not None}
+        best = min(means, key=lambda method: means[method]["mean"], default=None)
+        cells = {method: with_error(each["mean"], each["error"]) for method, each in means.items()}
+        columns.append({method: f"**{cell}**" if method == best else cell for method, cell in cells.items()})
+    rows = [
+        [label, *(column.get(place, "–") for column in columns)]
+        for place, label in enumerate(found["methods"])
+        if any(place in column for column in columns)
+    ]
+    return markdown(["method", *map(heading, found["problems"])], rows)
+
+
+def heading(problem: dict[str, Any]) -> str:
+    """Return a problem's label with its number of parameters, if that is not in it."""
+    label, dim = problem["label"], str(problem["dim"])
+    return label if dim in label else f"{label} ({dim})"
+
+
+def progress(table: Table, counts: Sequence[int]) -> str:
+    """Return a row per problem and number of evaluations, a column per method."""
+    rows = []
+    at = {count: findings(table, at=count, curves=False) for count in counts}
+    for place, problem in enumerate(table.problems):
+        for count in counts:
+            values = {each["method"]: each for each in at[count]["problems"][place]["finals"]["values"]}
+            cells = [
+                with_error(values[m]["mean"], values[m]["error"]) if m in values else "–"
+                for m in range(len(table.methods))
+            ]
+            rows.append([problem, str(count), *cells])
+    return markdown(["problem", "evaluations", *table.methods], rows)
+
+
+def verdicts(table: Table) -> str:
+    """Return what the tests say, and what has not been run, in sentences."""
+    found = findings(table, curves=False)
+    methods, ranks, tests = found["methods"], found["ranks"], found["tests"]
+    said = []
+    if ranks["blocks"]:
+        order = sorted(zip(ranks["average"], ranks["methods"], strict=True))
+        listed = ", ".join(f"{methods[method]} {average:.2f}" for average, method in order)
+        said.append(
+            f"Average ranks over {ranks['blocks']} pairs of problem and seed: {listed}; the critical difference is "
+            f"{ranks['difference']:.2f}."
+        )
+    reference = methods[tests["reference"]]
+    rows = [row for row in tests["rows"] if row["pairs"] >= tests["pairs_needed"]]
+    if rows and any((run.method, run.header["method"]["name"]) == (reference, "boids") for run in table.runs):
+        kinds: dict[str, list[str]] = {"better": [], "worse": [], "not significantly different": []}
+        for row in rows:
+            kind = (
+                "not significantly different"
+                if row["holm"] >= tests["level"]
+                else "better"
+                if row["effect"] < 0
+                else "worse"
+            )
+            kinds[kind].append(methods[row["method"]])
+        listed = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in kinds.items() if names)
+        said.append(
+            f"Against {reference}, paired, over all problems (Wilcoxon with Holm's correction, 0.05): {listed}."
+        )
+    missing = Counter(run.method for run in table.missing)
+    if missing:
+        listed = ", ".join(f"{label} ({count} runs)" for label, count in missing.items())
+        said.append(f"**Not run yet: {listed}.**")
+    return " ".join(said)
+
+
+FIGURES = {
+    "curves": "Best value so far on every problem: means with standard errors",
+    "ranks": "Average ranks; a bar joins methods that are not significantly apart",
+    "profile": "Share of problems and seeds solved to 1 %, against evaluations and relative to the fastest method",
+    "times": "Seconds per evaluation that each method takes for itself",
+}
+
+
+def draw(table: Table, folder: Path, names: Sequence[str]) -> None:
+    """Save some of the report's figures as SVG."""
+    from boids.bench import figures
+
+    comparison = compare(table)
+    drawings = {
+        "curves": lambda: figures.curves(table),
+        "ranks": lambda: figures.ranks(comparison),
+        "profile": lambda: figures.profile(table, comparison),
+        "times": lambda: figures.times(table),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        figure = drawings[name]()
+        if figure is not None:
+            figures.save(figure, folder / f"{name}.svg")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a page: its name, what its tables say, and which figures follow."""
+
+    name: str
+    page: Path
+    tables: Callable[[Table], str]
+    figures: tuple[str, ...] = ()
+
+    @property
+    def file(self) -> Path:
+        """The results."""
+        return HERE / f"{self.name}.json.gz"
+
+    @property
+    def images(self) -> Path:
+        """Where its figures are."""
+        return DOCS / "images" / self.name
+
+    def text(self, table: Table) -> str:
+        """Return what stands between the marks."""
+        shown = [f"![{FIGURES[name]}](images/{self.name}/{name}.svg)" for name in self.figures]
+        return "\n\n".join([self.tables(table), *shown])
+
+
+def compared(table: Table) -> str:
+    """Return final values and what the tests say of them."""
+    return f"{final_values(table)}\n\n{verdicts(table)}"
+
+
+PARTS = (
+    Part("results", DOCS / "results.md", compared, ("curves", "ranks", "profile", "times")),
+    Part("ablation", DOCS / "results.md", compared, ("curves", "ranks")),
+    Part("half_cheetah", DOCS / "results.md", lambda table: progress(table, (50, 100, 200, 300)), ("curves",)),
+    Part("defaults", DOCS / "deviations.md", lambda table: progress(table, (100, 200, 300))),
+)
+
+
+def main() -> None:
+    """Fill every part whose results are there."""
+    for part in PARTS:
+        if not part.file.exists():
+            print(f"{part.page.name}, {part.name}: left as it is, for there is no {part.file.name}")
+            continue
+        table = load(part.file)
+        draw(table, part.images, part.figures)
+        put_between(part.page, part.name, part.text(table))
+        print(f"{part.page.name}, {part.name}: {len(table.runs)} runs")
+
+
+if __name__ == "__main__":
+    main()
