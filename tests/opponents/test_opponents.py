@@ -5,6 +5,8 @@ test_transcript.py.
 """
 
 import re
+import subprocess
+import sys
 from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
@@ -102,6 +104,13 @@ def test_nevergrad_says_what_it_does_not_have():
     optimizer = Optimizer([(-1, 1)] * 2, budget=2, method=OPPONENTS["nevergrad"](optimizer="NGOptt"), seed=0)
     with pytest.raises(MethodError, match="Nevergrad has no optimizer 'NGOptt'; did you mean 'NGOpt"):
         optimizer.ask()
+
+
+def test_a_program_ends_while_an_optimiser_of_nevergrad_waits_for_a_value():
+    """COBYLA runs in a thread of its own, which must not keep the program from ending."""
+    quick("nevergrad")
+    code = "import boids; boids.Optimizer([(0, 1)] * 3, budget=9, method='nevergrad', seed=0).ask()"
+    assert subprocess.run([sys.executable, "-c", code], timeout=120).returncode == 0
 
 
 def test_the_first_proposals_of_botorch_are_those_of_vanilla_bo():

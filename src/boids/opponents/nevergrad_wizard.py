@@ -28,7 +28,7 @@ class Nevergrad(LibraryMethod):
     name: ClassVar[str] = "nevergrad"
     summary: ClassVar[str] = "Nevergrad's NGOpt, which chooses an optimiser by itself"
     reference: ClassVar[str] = "Meunier et al., IEEE Trans. Evol. Comput. 2022"
-    considers: ClassVar[tuple[str, ...]] = ("earlier",)
+    considers: ClassVar[tuple[str, ...]] = ()  # most of its choices ignore points that they did not ask for
     package: ClassVar[str] = "nevergrad"
     modules: ClassVar[tuple[str, ...]] = ("nevergrad",)
 
