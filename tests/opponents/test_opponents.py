@@ -32,6 +32,9 @@ SMALLER = {
     "challengers": 10,
 }
 BUDGET = 8
+#: Methods that are not significantly better than random search after a few evaluations in 10 dimensions: a quarter of
+#: SMAC3's budget is its design, a fifth of the rest is random, and its forest learns slowly.
+NEED_MANY = ("smac",)
 REPLAYED = [name for name, cls in OPPONENTS.items() if issubclass(cls, transcript.LibraryMethod)]
 
 
@@ -62,7 +65,7 @@ def test_law_of_opponents(name, law):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", OPPONENTS)
+@pytest.mark.parametrize("name", [name for name in OPPONENTS if name not in NEED_MANY])
 def test_opponents_are_better_than_random_search(name):
     if not installed(OPPONENTS[name].modules):
         pytest.skip(f"{name} needs the extra bench")
