@@ -45,7 +45,8 @@ class CrossCorrelation:
     ) -> CrossCorrelation:
         """Lay out the training inputs around `centre` (the cube's centre if not given)."""
         origin = np.zeros_like(lengthscales) if centre is None else np.asarray(centre, dtype=np.float64)
-        scaled = ((inputs - origin) / lengthscales).astype(dtype)
+        scaled = (inputs if centre is None else inputs - origin) / lengthscales
+        scaled = scaled.astype(dtype, copy=False)
         return cls(
             kernel=kernel,
             origin=origin.astype(dtype),
