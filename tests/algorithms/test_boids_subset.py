@@ -175,7 +175,7 @@ def test_runs_of_the_paper_are_trained_on_everything():
     assert Boids().max_points >= 1000
     assert Boids.paper().max_points is Boids.released().max_points is None
     assert boids_effort.steps_per_climb(Boids(), 1000, 500) == Boids().climb_evaluations
-    assert boids_effort.shortened(NSGA2(), 5000, 1000, 500) == (NSGA2(), 5000)
+    assert boids_effort.shortened(Boids(), 5000, 1000, 500) == (NSGA2(), 5000)
 
 
 def test_an_expensive_search_is_shortened_and_never_to_nothing():
@@ -184,10 +184,14 @@ def test_an_expensive_search_is_shortened_and_never_to_nothing():
     assert steps == sorted(steps, reverse=True)
     assert steps[0] == 100
     assert steps[-1] == boids_effort.FEWEST_STEPS
-    search, starts = boids_effort.shortened(NSGA2(), 5000, 2000, 10_000)
+    search, starts = boids_effort.shortened(Boids(), 5000, 2000, 10_000)
     assert boids_effort.FEWEST_GENERATIONS <= search.generations < 100
     assert boids_effort.FEWEST_STARTS <= starts < 5000
-    assert boids_effort.shortened(NSGA2(generations=5), 50, 100_000, 10_000) == (NSGA2(generations=5), 50)
+    short = Boids(search=NSGA2(generations=5))
+    assert boids_effort.shortened(short, 50, 100_000, 10_000) == (short.search, 50)
+    exact = replace(method, max_points=None)
+    assert boids_effort.steps_per_climb(exact, 100_000, 10_000) == 100
+    assert boids_effort.shortened(exact, 5000, 100_000, 10_000) == (exact.search, 5000)
 
 
 # --- whole runs -------------------------------------------------------------------------------------------------------

@@ -142,9 +142,7 @@ def optimise_on_line(
     search would take too long, it is shortened.
     """
     dim = lines.origins.shape[1]
-    count, dtype, search = candidates(settings, dim), _search_dtype(settings), settings.search
-    if settings.max_points is not None and n:
-        search, count = shortened(search, count, n, dim)
+    (search, count), dtype = shortened(settings, candidates(settings, dim), n, dim), _search_dtype(settings)
     if settings.line_optimisation:
         start = lines.sample(i, count, rng, dtype)
         # A coordinate of the subspace stands for as many input coordinates as its bin holds.

@@ -182,7 +182,7 @@ class Beliefs:
         scale = Scale.of(filled[used], settings.standardise, settings.flat_spread)
         surrogate = settings.surrogate.for_noise() if data.noisy else settings.surrogate
         noise = None if part.noise is None else scale.variance(np.nan_to_num(part.noise[used], nan=0.0))
-        z, y = part.points[used], scale.standardise(filled)[used]
+        z, y = part.points if used.all() else part.points[used], scale.standardise(filled)[used]
         seen = int(np.count_nonzero(all_good)) if apart else len(all_good)
         fit = train(settings.training, surrogate, z, y, fits.objective, seen, noise)
         process = Posterior.condition(surrogate, fit.hyper, z, y, noise)
@@ -292,7 +292,7 @@ class Training:
         dim = inputs.shape[1]
         from_scratch = known is None or training != "warm"
         if self.settings.max_points is None or len(inputs) <= affordable_rows(dim, from_scratch):
-            hyper = train(training, surrogate, inputs, outputs, known, fitted_at, fraction, self.rng, noise, seen=seen)
+            hyper = train(training, surrogate, inputs, outputs, known, 0, 0.0, self.rng, noise)
             return Fit(hyper or surrogate.default_start(dim), seen)
         if training == "warm" and known is None:
             # One start, where the priors are highest, on more data rather than many starts on few; the next proposal

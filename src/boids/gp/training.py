@@ -31,7 +31,6 @@ def train(
     rng: np.random.Generator,
     known_noise: FloatArray | None = None,
     released: ReleasedTraining | None = None,
-    seen: int | None = None,
 ) -> Hyperparameters | None:
     """Return new hyper-parameters, or None if the last ones are still good enough.
 
@@ -45,10 +44,8 @@ def train(
         The last hyper-parameters and the number of data they were fitted to.
     released
         Other constants of the released procedure, for methods that have their own.
-    seen
-        How many data there are by now, if the inputs are only some of them.
     """
-    if not is_due(training, last, fitted_at, len(inputs), refit_fraction, seen):
+    if not is_due(training, last, fitted_at, len(inputs), refit_fraction):
         return None
     likelihood = MarginalLikelihood(surrogate, inputs, outputs, known_noise)
     dim = inputs.shape[1]
