@@ -57,6 +57,8 @@ def table(runs: list[dict]) -> str:
             if each["problem"] == problem:
                 both[each["limit"]][each["seed"]] = each["best"]
         seeds = sorted(set(both[None]) & set(both[LIMIT]))
+        if len(seeds) < 2:
+            continue
         for count in COUNTS:
             cells, ends = [], []
             for limit in (None, LIMIT):
