@@ -22,6 +22,7 @@ from typing import final
 
 import numpy as np
 
+from boids.algorithms.boids_effort import steps_per_climb
 from boids.algorithms.boids_limits import Limits
 from boids.algorithms.boids_settings import BoidsSettings
 from boids.blocks.embedding import Embedding
@@ -81,6 +82,7 @@ def climb_from_line(
 ) -> FloatArray:
     """Return the best new point found from line i and around the best of `known` (n, d), by their `merits` (n,)."""
     low, high = ground.embedding.bounds
+    steps = steps_per_climb(settings, *posterior.inputs.shape)
     with blas_threads(len(posterior.inputs)):
         alpha = improvement(posterior, limits, best)
         starts = [lines.sample(i, settings.line_samples, rng)]
@@ -94,8 +96,7 @@ def climb_from_line(
         candidates = candidates[inside] if inside.any() else candidates
         values = _finite(alpha.values(ground.reached(candidates)))
         ends = [
-            _climbed(alpha, candidates[k], settings.climb_evaluations, low, high, ground)
-            for k in boltzmann(values, settings.climbs, rng)
+            _climbed(alpha, candidates[k], steps, low, high, ground) for k in boltzmann(values, settings.climbs, rng)
         ]
         pool = np.vstack([np.array(ends), candidates])
         values = np.concatenate([_finite(alpha.values(ground.reached(pool[: len(ends)]))), values])

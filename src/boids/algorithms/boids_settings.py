@@ -96,6 +96,9 @@ class BoidsSettings:
         "warm", "ours: warm-started L-BFGS-B; released code: 50 configurations, 5 × 50 steps of Adam"
     )
     refit_fraction: float = setting(0.02, "ours: refit when the data have grown by this share (warm training)", least=0)
+    max_points: int | None = setting(
+        2000, "ours: beyond so many rows the models are made of those around the swarm; None: never", least=1
+    )
     standardise: Centre = setting("mean", "released code; BAxUS: median")
     flat_spread: float = setting(0.0, "ours: judged by rounding error; released code: 1e-6", least=0)
     failures: Literal["modelled", "worst"] = setting(
@@ -123,6 +126,7 @@ class BoidsSettings:
             "first_particles": "random",
             "distances": "input",
             "surrogate": Surrogate(),
+            "max_points": None,
         }
         return cls(**{**published, **changes})
 
@@ -137,6 +141,7 @@ class BoidsSettings:
             "surrogate": Surrogate(),
             "flat_spread": 1e-6,
             "search_precision": "double",
+            "max_points": None,
         }
         return cls(**{**published, **changes})
 
