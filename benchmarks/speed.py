@@ -1,7 +1,7 @@
 """Speed and memory of BOIDS: seconds per proposal by phase over whole runs, and how they grow with n and d.
 
     python benchmarks/speed.py --quick     # a few minutes, prints
-    python benchmarks/speed.py --full      # whole runs of 1000 evaluations, rewrites docs/benchmarks.md
+    python benchmarks/speed.py --full      # whole runs of 1000 evaluations, rewrites docs/benchmarks.md up to "Scale"
 
 Machines differ, so the page states the machine and a calibration kernel (one 1000×1000 double matrix product on one
 thread) measured in the same run.
@@ -146,6 +146,12 @@ n × n matrices, 5000 × (n + d) numbers, and NSGA-II's comparison of its first 
 """
 
 
+def kept() -> str:
+    """Return the part of the page that others write: benchmarks/scale.py, and people."""
+    _, mark, rest = PAGE.read_text().partition("\n## Scale\n")
+    return mark + rest
+
+
 def main() -> None:
     """Run what the arguments ask for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -171,7 +177,7 @@ def main() -> None:
     growth = growth_table(sizes)
     text = page(runs, growth, kernel)
     if args.full:
-        PAGE.write_text(text)
+        PAGE.write_text(text + kept())
         print(f"wrote {PAGE.name}")
     else:
         print(text)

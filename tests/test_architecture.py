@@ -42,6 +42,7 @@ LAYERS = [
     ["trial_rows"],  # trials as rows of a journal
     ["packing", "journal"],  # what is written down of a run, and how
     ["program", "isolation"],  # objectives that are programs, or run in a process of their own
+    ["opponents"],  # methods whose work other packages do
     ["blocks", "gp"],  # the pure pieces: neither knows of the other
     ["configure"],  # methods by the names of their settings
     ["plain", "values", "space", "settings", "citations", "durations", "user_code"],  # data, numbers and points
@@ -52,7 +53,8 @@ STANDS_ON = {"problems": {"space", "records", "errors"}}
 
 OPTIONAL = {
     "matplotlib", "torch", "sklearn", "pymoo", "optuna", "gest_api", "mujoco", "gymnasium", "jax", "numpyro", "dask",
-    "distributed", "pyarrow", "pandas", "cma", "cocoex", "Box2D", "imageio",
+    "distributed", "pyarrow", "pandas", "cma", "cocoex", "Box2D", "imageio", "cmaes", "gpytorch", "botorch",
+    "nevergrad", "smac", "ConfigSpace",
 }  # fmt: skip
 PICKLES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
 

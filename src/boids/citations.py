@@ -159,6 +159,59 @@ _ENTRIES: Mapping[str, str] = MappingProxyType(
   pages   = {466--489},
   year    = {1998}
 }""",
+        "akiba2019optuna": """@inproceedings{akiba2019optuna,
+  title     = {Optuna: A Next-generation Hyperparameter Optimization Framework},
+  author    = {Akiba, Takuya and Sano, Shotaro and Yanase, Toshihiko and Ohta, Takeru and Koyama, Masanori},
+  booktitle = {Proceedings of the 25th ACM SIGKDD International Conference on Knowledge Discovery and Data Mining},
+  year      = {2019}
+}""",
+        "bergstra2011algorithms": """@inproceedings{bergstra2011algorithms,
+  title     = {Algorithms for Hyper-Parameter Optimization},
+  author    = {Bergstra, James and Bardenet, R{\\'e}mi and Bengio, Yoshua and K{\\'e}gl, Bal{\\'a}zs},
+  booktitle = {Advances in Neural Information Processing Systems},
+  volume    = {24},
+  year      = {2011}
+}""",
+        "nomura2024cmaes": """@article{nomura2024cmaes,
+  title   = {cmaes: A Simple yet Practical {P}ython Library for {CMA-ES}},
+  author  = {Nomura, Masahiro and Shibata, Masashi},
+  journal = {arXiv preprint arXiv:2402.01373},
+  year    = {2024}
+}""",
+        "balandat2020botorch": """@inproceedings{balandat2020botorch,
+  title     = {{BoTorch}: A Framework for Efficient {M}onte-{C}arlo {B}ayesian Optimization},
+  author    = {Balandat, Maximilian and Karrer, Brian and Jiang, Daniel R. and Daulton, Samuel and Letham, Benjamin
+               and Wilson, Andrew Gordon and Bakshy, Eytan},
+  booktitle = {Advances in Neural Information Processing Systems},
+  volume    = {33},
+  year      = {2020}
+}""",
+        "rapin2018nevergrad": """@misc{rapin2018nevergrad,
+  title     = {{Nevergrad} - A gradient-free optimization platform},
+  author    = {Rapin, J{\\'e}r{\\'e}my and Teytaud, Olivier},
+  howpublished = {\\url{https://github.com/facebookresearch/nevergrad}},
+  year      = {2018}
+}""",
+        "meunier2022blackbox": """@article{meunier2022blackbox,
+  title   = {Black-Box Optimization Revisited: Improving Algorithm Selection Wizards Through Massive Benchmarking},
+  author  = {Meunier, Laurent and Rakotoarison, Herilalaina and Wong, Pak Kan and Roziere, Baptiste and Rapin, Jeremy
+             and Teytaud, Olivier and Moreau, Antoine and Doerr, Carola},
+  journal = {IEEE Transactions on Evolutionary Computation},
+  volume  = {26},
+  number  = {3},
+  pages   = {490--500},
+  year    = {2022}
+}""",
+        "lindauer2022smac3": """@article{lindauer2022smac3,
+  title   = {{SMAC3}: A Versatile {B}ayesian Optimization Package for Hyperparameter Optimization},
+  author  = {Lindauer, Marius and Eggensperger, Katharina and Feurer, Matthias and Biedenkapp, Andr{\\'e}
+             and Deng, Difan and Benjamins, Carolin and Ruhkopf, Tim and Sass, Ren{\\'e} and Hutter, Frank},
+  journal = {Journal of Machine Learning Research},
+  volume  = {23},
+  number  = {54},
+  pages   = {1--9},
+  year    = {2022}
+}""",
     }
 )
 
@@ -180,6 +233,12 @@ _PAPERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "pso": ("kennedy1995particle",),
         "random": ("bergstra2012random",),
         "sobol": ("sobol1967distribution", "owen1998scrambling"),
+        "optuna-tpe": ("akiba2019optuna", "bergstra2011algorithms"),
+        "optuna-cmaes": ("akiba2019optuna", "nomura2024cmaes", "hansen2001completely"),
+        "optuna-gp": ("akiba2019optuna",),
+        "botorch": ("balandat2020botorch", "ament2023unexpected", "hvarfner2024vanilla"),
+        "nevergrad": ("rapin2018nevergrad", "meunier2022blackbox"),
+        "smac": ("lindauer2022smac3",),
     }
 )
 

@@ -5,7 +5,8 @@ luck had chances. A Gaussian process in the whole cube, with one length scale pe
 
 The answer depends on the data alone, not on when or how often it was asked for: the hyper-parameters are those of a
 fit, always begun afresh, to the longest beginning of the data among 16, 18, 20, … points, each a tenth more than the
-one before. Cost: a fit whenever the data have grown by a tenth, and one factorisation per answer.
+one before. Cost: a fit whenever the data have grown by a tenth, and one factorisation per answer. Of very many points
+the model sees the best, the latest and the nearest to the best, and the fit no more than it can take in seconds.
 """
 
 from __future__ import annotations
@@ -17,17 +18,21 @@ from typing import final
 
 import numpy as np
 
+from boids.algorithms.boids_subset import local_rows
 from boids.blocks.scaling import Scale
 from boids.gp.fit import fit
 from boids.gp.likelihood import MarginalLikelihood
 from boids.gp.model import Hyperparameters, Surrogate
 from boids.gp.posterior import Posterior
+from boids.gp.training import affordable_rows
 from boids.records import FloatArray, Trial
 
 #: Below so many points the lowest observed value is reported: a model would have nothing to go by.
 _FEWEST = 8
 _FIRST_FIT, _GROWTH = 16, 1.1
 _EVALUATIONS = 40
+#: Points of the model at the most.
+_MOST = 2000
 
 
 @final
@@ -52,6 +57,10 @@ class Recommender:
         done = [trial for trial in trials if trial.value is not None]
         values = np.array([trial.value for trial in done])
         least = min(trial.violation for trial in done)
+        if len(done) > _MOST:
+            merits = np.where([trial.violation == least for trial in done], values, np.nan)
+            rows = local_rows(np.array([trial.unit for trial in done]), merits, None, None, _MOST)
+            done, values = [done[row] for row in rows], values[rows]
         candidates = np.array([trial.violation == least for trial in done])
         means = self._means(done, values) if len(done) >= _FEWEST else values
         best = int(np.argmin(np.where(candidates, means, np.inf)))
@@ -59,8 +68,8 @@ class Recommender:
 
     def _means(self, done: Sequence[Trial], values: FloatArray) -> FloatArray:
         """Return the posterior means of the values."""
-        size = fit_size(len(done))
         units = np.array([trial.unit for trial in done])
+        size = fit_size(min(len(done), max(_FIRST_FIT, affordable_rows(units.shape[1], from_scratch=False))))
         scale = Scale.of(values[:size])
         if not np.isfinite(scale.spread):  # all the same so far: what came after is the news
             scale = Scale.of(values)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 from boids import packing, plain, snapshot
-from boids.algorithms import ALGORITHMS, Algorithm
+from boids.algorithms import METHODS, Algorithm
 from boids.errors import StoreError
 from boids.journal import Snapshot, TrialRow
 from boids.ledger import Ledger
@@ -53,7 +53,7 @@ class SavedProgress:
 def encode_setup(setup: Setup, arrays: list[plain.AnyArray]) -> dict[str, Any]:
     """Return a setup as JSON-able data; its arrays are appended to `arrays`."""
     algorithm = setup.algorithm
-    own = ALGORITHMS.get(algorithm.name) is type(algorithm)
+    own = METHODS.get(algorithm.name) is type(algorithm)
     saved = SavedSetup(
         space=setup.space.to_manifest(),
         linear=None if setup.linear is None else setup.linear.to_manifest(),
@@ -144,7 +144,7 @@ def _saved_algorithm(name: str, settings: Any, arrays: list[plain.AnyArray]) -> 
     """Return the algorithm that a run was made by, with its settings."""
     if settings is None:
         raise StoreError(f"its method {name!r} is not one of boids' own; hand it in with method=…")
-    if name not in ALGORITHMS:
-        raise StoreError(f"this boids has no method {name!r}; it has {', '.join(sorted(ALGORITHMS))}")
-    algorithm: Algorithm[Any] = plain.decode(settings, ALGORITHMS[name], arrays, "settings")
+    if name not in METHODS:
+        raise StoreError(f"this boids has no method {name!r}; it has {', '.join(sorted(METHODS))}")
+    algorithm: Algorithm[Any] = plain.decode(settings, METHODS[name], arrays, "settings")
     return algorithm

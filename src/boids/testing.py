@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from boids import packing, plain
-from boids.algorithms import ALGORITHMS, Algorithm, find
+from boids.algorithms import METHODS, Algorithm, find
 from boids.errors import BudgetExhausted
 from boids.optimizer import Optimizer
 from boids.records import Domain, FloatArray, History, Outcome, Proposal
@@ -154,7 +154,7 @@ def same_seed_same_trace(method: Any, budget: int = BUDGET) -> None:
 def resume_is_exact(method: Any, budget: int = BUDGET) -> None:
     """Run 2N ≡ run N, save, load, run N, bit for bit: broken off after every single step, with trials under way."""
     algorithm = find(method)
-    own = None if ALGORITHMS.get(algorithm.name) is type(algorithm) else algorithm
+    own = None if METHODS.get(algorithm.name) is type(algorithm) else algorithm
 
     def steps(optimizer: Optimizer, broken_off: Callable[[Optimizer], Optimizer]) -> Optimizer:
         while optimizer.remaining or optimizer.pending:

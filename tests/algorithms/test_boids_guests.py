@@ -7,7 +7,7 @@ from desk import HASTY, QUICK, Desk, sphere
 from boids import FAILED, Bool, Categorical, Float, Int, Optimizer, Space, plain
 from boids.algorithms import Boids, RandomSearch, boids_guests
 from boids.algorithms.boids_guests import held
-from boids.algorithms.boids_models import Beliefs
+from boids.algorithms.boids_models import Beliefs, Fits
 from boids.algorithms.boids_state import BoidsState
 from boids.placement import Placement
 from boids.records import Domain
@@ -201,22 +201,19 @@ def test_in_the_input_space_guests_take_the_place_of_design_points():
     assert many.state.swarm.leader_value == 0.0
 
 
-def test_of_very_many_guests_the_best_and_the_nearest_are_used(monkeypatch):
-    monkeypatch.setattr(boids_guests, "MOST_GUESTS", 10)
+def test_of_very_many_guests_the_models_see_the_best_and_the_nearest():
     units = np.random.default_rng(1).uniform(-1, 1, (40, 6))
     values = np.random.default_rng(2).permutation(40).astype(float)
     values[7] = np.nan
-    desk = told(Desk(replace(HASTY, embedding=False), Domain(6)), *zip(units, values, strict=True))
+    method = replace(HASTY, embedding=False, max_points=10)
+    desk = told(Desk(method, Domain(6)), *zip(units, values, strict=True))
     desk.ask()
-    used = desk.state.rows
-    order = np.argsort(np.where(np.isnan(values), np.inf, values))
-    rest = order[5:]
-    near = rest[np.argsort(np.linalg.norm(units[rest] - units[order[0]], axis=1))[:5]]
-    assert sorted(used) == sorted([*order[:5], *near])
-    told(desk, (uniform(6, 5), 50.0))
-    assert len(desk.state.rows) == 10  # no room
+    assert len(desk.state.rows) == 40  # all are there, and who is seen is decided anew for every proposal
+    _, beliefs = Beliefs.form(method, desk.state.data(desk.history), Fits(), np.random.default_rng(0), desk.state.swarm)
+    assert len(beliefs.objective.inputs) <= 10
+    seen = {tuple(z) for z in beliefs.objective.inputs}
+    assert {tuple(units[row]) for row in np.argsort(values)[:2]} <= seen
     told(desk, (uniform(6, 6), -50.0))
-    assert len(desk.state.rows) == 11  # but for a new leader
     assert desk.state.swarm.leader_value == -50.0
 
 

@@ -130,13 +130,10 @@ def test_standardisation_is_passed_on(monkeypatch):
 
 
 def test_training_is_passed_on_and_its_result_is_kept(monkeypatch):
-    calls = spy(monkeypatch, "train", boids_models)
+    calls, questions = spy(monkeypatch, "train", boids_models), spy(monkeypatch, "is_due", boids_models)
     run = Run(Boids(training="multistart", refit_fraction=0.3, **SMALL), 6, 60).go(sphere, 23)
-    assert [(c[0], c[6], c[5]) for c in calls] == [
-        ("multistart", 0.3, 0),
-        ("multistart", 0.3, 20),
-        ("multistart", 0.3, 21),
-    ]
+    assert [c[0] for c in calls] == ["multistart"] * 3
+    assert [(c[0], c[4], c[2]) for c in questions] == [("multistart", 0.3, 20), ("multistart", 0.3, 21)]
     assert calls[0][4] is None
     assert calls[1][4] is not None
     assert run.state.fits.objective.fitted_at == 22

@@ -99,7 +99,7 @@ def test_files_that_cannot_be_read(tmp_path):
 
 def test_every_experiment_that_is_shipped_is_valid(experiments):
     names = {path.stem for path in experiments}
-    assert {"paper", "ablation", "runtime", "regression", "smoke", "fair", "results"} <= names
+    assert {"paper", "ablation", "runtime", "regression", "smoke", "fair", "results", "ahead", "ahead-long"} <= names
     for path in experiments:
         for job in jobs_of(Spec.read(path)):
             assert job.method.name in {"boids", *_methods()}
@@ -174,6 +174,6 @@ def test_labels_never_leave_the_folder(label, folder):
 
 
 def _methods():
-    from boids.algorithms import ALGORITHMS
+    from boids.algorithms import METHODS
 
-    return ALGORITHMS
+    return METHODS

@@ -10,7 +10,7 @@ from scipy.special import log_ndtr
 from scipy.stats import norm, skew, yeojohnson
 
 from boids.blocks import acquisition
-from boids.blocks.scaling import Scale, _powered, imputed, standardise, unskewed
+from boids.blocks.scaling import Scale, Taming, _powered, imputed, standardise
 
 finite = st.floats(allow_nan=False, allow_infinity=False, width=64)
 
@@ -116,6 +116,10 @@ def test_failures_are_filled_in_with_the_worst():
     np.testing.assert_array_equal(imputed(np.array([1.0, -2.0])), [1.0, -2.0])
 
 
+def unskewed(targets):
+    return Taming.of(targets)(targets)
+
+
 @given(arrays(float, st.integers(1, 30), elements=finite))
 def test_drawing_in_the_tail_keeps_the_order_of_any_values(values):
     drawn_in = unskewed(standardise(values))
@@ -145,6 +149,14 @@ def test_one_huge_value_does_not_hide_the_others():
     hidden, seen = standardise(values), unskewed(standardise(values))
     assert np.ptp(hidden[:-1]) < 1e-6
     assert np.ptp(seen[:-1]) > 1.0
+
+
+def test_what_is_not_among_the_values_is_mapped_likewise():
+    values = standardise(np.exp(2.0 * np.random.default_rng(0).standard_normal(400)))
+    taming = Taming.of(values[::2])
+    everything = taming(values)
+    np.testing.assert_array_equal(everything[::2], taming(values[::2]))
+    assert np.all(np.diff(everything[np.argsort(values)]) >= 0.0)
 
 
 def test_a_single_log_h_is_as_good_as_many():

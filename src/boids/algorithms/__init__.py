@@ -1,7 +1,12 @@
-"""The methods, one file each; `ALGORITHMS` maps the names users type to their classes, `find` gets one ready."""
+"""The methods, one file each; `ALGORITHMS` maps the names users type to their classes, `find` gets one ready.
+
+`METHODS` has those of other packages besides (`boids.opponents`), which can be named wherever a method can.
+"""
 
 from __future__ import annotations
 
+from collections import ChainMap
+from collections.abc import Mapping
 from typing import Any
 
 from boids.algorithms.alebo import ALEBO
@@ -21,6 +26,7 @@ from boids.algorithms.standard_bo import StandardBO
 from boids.algorithms.turbo import Turbo
 from boids.algorithms.vanilla_bo import VanillaBO
 from boids.errors import MethodError, did_you_mean, shown
+from boids.opponents import OPPONENTS
 
 ALGORITHMS: dict[str, type[Any]] = {
     cls.name: cls
@@ -43,11 +49,15 @@ ALGORITHMS: dict[str, type[Any]] = {
     )
 }
 
+#: A view of both: what is added to either is seen.
+METHODS: Mapping[str, type[Any]] = ChainMap(ALGORITHMS, OPPONENTS)
+
 __all__ = [
     "ALEBO",
     "ALGORITHMS",
     "CMABO",
     "CMAES",
+    "METHODS",
     "PSO",
     "RDUCB",
     "SAASBO",
@@ -70,10 +80,10 @@ _MEMBERS = ("name", "State", "init", "ready", "ask", "tell", "diagnostics")
 def find(method: Any) -> Algorithm[Any]:
     """Return the algorithm of that name with its default settings, or `method` itself if it is one."""
     if isinstance(method, str):
-        if method in ALGORITHMS:
-            algorithm: Algorithm[Any] = ALGORITHMS[method]()
+        if method in METHODS:
+            algorithm: Algorithm[Any] = METHODS[method]()
             return algorithm
-        hint = did_you_mean(method, ALGORITHMS, "see the list.")
+        hint = did_you_mean(method, METHODS, "see the list.")
         raise MethodError(f"There is no method {shown(method)}; {hint} Methods: {', '.join(sorted(ALGORITHMS))}.")
     if isinstance(method, type):
         raise MethodError(

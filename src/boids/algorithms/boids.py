@@ -113,14 +113,14 @@ class Boids(BoidsSettings):
             return state, self._proposal(state, under_way.apart(point, history, state.embedding, rng), DESIGN)
 
         watch = Stopwatch()
-        embedding, data, aims = state.embedding, state.data(history), state.aims(history)
+        embedding, (data, aims) = state.embedding, state.data_and_aims(history)
         if state.swarm is None:
             homes = self._homes(data, missing=max(0, state.design_size - state.n_own), rng=rng)
             velocity = self._initial_velocity((len(homes), embedding.dim), rng)
             swarm = Swarm.at(aims[homes], data.values[homes], velocity)
             state = replace(state, swarm=swarm, homes=homes, moves=np.zeros(len(homes), dtype=np.int64))
         with watch.phase("fit"):
-            fits, beliefs = Beliefs.form(self, data, state.fits, rng)
+            fits, beliefs = Beliefs.form(self, data, state.fits, rng, state.swarm)
             judgement = beliefs.judge(data)
             state = replace(state, fits=fits, to_beat=judgement.to_beat)
             n_known = len(beliefs.objective.outputs)
@@ -146,7 +146,8 @@ class Boids(BoidsSettings):
                 alpha = acquisition_function(self, beliefs.objective, draw, swarm.leader, judgement.best_target, rng)
                 alpha = within_limits(alpha, limits, embedding, domain)
                 if domain.repairing is None:
-                    z = optimise_on_line(self, alpha, lines, i, swarm, embedding.sizes, rng, is_new)
+                    n = len(beliefs.objective.inputs)
+                    z = optimise_on_line(self, alpha, lines, i, swarm, embedding.sizes, rng, is_new, n)
                 else:
                     z = best_allowed(alpha, lines, i, swarm, domain.repairing, rng, is_new)
             z = under_way.apart(z, history, embedding, rng)

@@ -23,6 +23,7 @@ from typing import final
 
 import numpy as np
 
+from boids.algorithms.boids_effort import steps_per_climb
 from boids.algorithms.boids_limits import Limits
 from boids.algorithms.boids_settings import BoidsSettings
 from boids.blocks.embedding import Embedding
@@ -84,6 +85,7 @@ def climb_from_line(
 ) -> FloatArray:
     """Return the best new point found from line i and around the best of `known` (n, d), by their `merits` (n,)."""
     low, high = ground.embedding.bounds
+    steps = steps_per_climb(settings, *posterior.inputs.shape)
     with blas_threads(len(posterior.inputs)):
         alpha = improvement(posterior, limits, best)
         if settings.line_optimisation:
@@ -101,11 +103,11 @@ def climb_from_line(
         values = _finite(alpha.values(ground.reached(candidates)))
         # Ten steps tell which climb is the highest: the others would double the time for a hundredth in log EI.
         ends = [
-            _climbed(alpha, candidates[k], settings.trial_evaluations, low, high, ground)
+            _climbed(alpha, candidates[k], min(settings.trial_evaluations, steps), low, high, ground)
             for k in boltzmann(values, settings.climbs, rng)
         ]
         highest = ends[int(np.argmin(_finite(alpha.values(ground.reached(np.array(ends))))))]
-        ends.append(_climbed(alpha, highest, settings.climb_evaluations, low, high, ground))
+        ends.append(_climbed(alpha, highest, steps, low, high, ground))
         pool = np.vstack([np.array(ends), candidates])
         values = np.concatenate([_finite(alpha.values(ground.reached(pool[: len(ends)]))), values])
         for _ in range(CHANGES if ground.is_discrete else 0):

@@ -32,13 +32,12 @@ from boids.algorithms.boids_state import BoidsState
 from boids.blocks.embedding import Embedding
 from boids.records import BoolArray, Domain, FloatArray, History, IntArray, Proposal
 
-#: Guests in use at the most, for the models' cost grows with their third power. If there are more, half of the places
-#: go to the best and the other half to those nearest to the very best.
-MOST_GUESTS = 1000
 #: The share of the subspace's width that the initial design takes up around a guest. Lines still cross the whole box.
 DESIGN_EXTENT = 0.2
 #: A guest is in the subspace if a point of it is as near as this in every coordinate of [-1, 1]^D.
 _TOLERANCE = 1e-6
+#: Guests looked at together: memory stays flat.
+_BLOCK_ROWS = 1000
 
 
 def best_guest(state: BoidsState, history: History, pending: Sequence[Proposal]) -> FloatArray | None:
@@ -55,6 +54,8 @@ def best_guest(state: BoidsState, history: History, pending: Sequence[Proposal])
 
 def held(embedding: Embedding, units: FloatArray, domain: Domain) -> BoolArray:
     """Return which points (k, D) the subspace has, once integers and categories are made whole."""
+    if not embedding.splittable and embedding.centre is None:
+        return np.ones(len(units), dtype=bool)
     if domain.snapping is None:
         return embedding.holds(units, _TOLERANCE)
     images = domain.snapping(embedding.lift(embedding.average(units)))
@@ -80,9 +81,10 @@ def invited(state: BoidsState, history: History) -> BoidsState:
 
 
 def _joined(state: BoidsState, history: History, rows: IntArray) -> BoidsState:
-    """Return the state with those of `rows` in it that the subspace has, and for which there is room."""
-    rows = rows[held(state.embedding, history.units[rows], history.domain)] if len(rows) else rows
-    rows = _selected(state, history, rows)
+    """Return the state with those of `rows` in it that the subspace has."""
+    blocks = [rows[k : k + _BLOCK_ROWS] for k in range(0, len(rows), _BLOCK_ROWS)]
+    there = [block[held(state.embedding, history.units[block], history.domain)] for block in blocks]
+    rows = np.concatenate([rows[:0], *there])
     if not len(rows):
         return state
     state = replace(
@@ -97,24 +99,8 @@ def _joined(state: BoidsState, history: History, rows: IntArray) -> BoidsState:
     return replace(state, swarm=state.swarm.follow(state.aims(history, rows[best : best + 1])[0], float(values[best])))
 
 
-def _selected(state: BoidsState, history: History, rows: IntArray) -> IntArray:
-    """Return as many of these rows as there is room for: the best, and the nearest to the very best."""
-    room = MOST_GUESTS - int(np.count_nonzero(state.invited))
-    if len(rows) <= room:
-        return rows
-    merits = _merits(history, np.concatenate([rows, state.rows]))
-    known = np.where(np.isnan(merits), np.inf, merits)
-    new, best = known[: len(rows)], int(np.argmin(known))
-    if room <= 0:  # only for a new leader
-        return rows[best : best + 1] if best < len(rows) and known[best] < known[len(rows) :].min() else rows[:0]
-    ranking = np.argsort(new, kind="stable")
-    others = ranking[room - room // 2 :]
-    distance = np.linalg.norm(history.units[rows[others]] - history.units[rows[ranking[0]]], axis=1)
-    nearest = others[np.argsort(distance, kind="stable")[: room // 2]]
-    return np.sort(rows[np.concatenate([ranking[: room - room // 2], nearest])])
-
-
 def _merits(history: History, rows: IntArray) -> FloatArray:
     """Return numbers in the order of these rows, feasibility first; nan where the evaluation failed."""
     constraints = None if history.constraints is None else history.constraints[rows]
-    return Data(history.units[rows], history.values[rows], constraints, None).ranked()
+    nowhere = np.empty((len(rows), 0))  # points have no say, and may be gigabytes
+    return Data(nowhere, history.values[rows], constraints, None).ranked()

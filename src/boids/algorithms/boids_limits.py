@@ -37,6 +37,7 @@ CONSTRAINTS = Surrogate.regularised()
 #: The process of failures: labels that chance decides are all noise, so the noise is free.
 FAILURES = replace(Surrogate.regularised(), noise_bounds=(1e-3, 2.0), noise_prior="none")
 
+_LARGEST = float(np.finfo(float).max)
 #: ρ to begin with, and the number of evaluations in a row without a feasible point that doubles it. A small weight
 #: lets the objective lead at first: the way to good feasible points is shorter from good infeasible ones.
 _FIRST_WEIGHT, _DOUBLING = 0.3, 30.0
@@ -51,13 +52,16 @@ _LEAST_CHANCE = 1e-3
 _AT_STAKE, _LARGER = -0.5, 0.9
 
 
-def scaled(constraints: FloatArray) -> FloatArray:
-    """Return c: every constraint in units of its standard deviation, 0 where it was 0."""
+def scaled(constraints: FloatArray, like: FloatArray | None = None) -> FloatArray:
+    """Return c: every constraint in units of its standard deviation, or of that of `like`; 0 where it was 0."""
     # Divided by the largest magnitude first, so that squares neither overflow nor underflow.
-    size = np.abs(constraints).max(axis=0)
-    relative = constraints / np.where(size > 0.0, size, 1.0)
-    spread = relative.std(axis=0)
-    return np.asarray(relative / np.where(spread > 1e-14, spread, 1.0))
+    like = constraints if like is None else like
+    size = np.abs(like).max(axis=0)
+    size = np.where(size > 0.0, size, 1.0)
+    spread = (like / size).std(axis=0)
+    with np.errstate(over="ignore"):  # of a few, when others are larger by hundreds of orders of magnitude
+        c = constraints / size / np.where(spread > 1e-14, spread, 1.0)
+    return np.asarray(np.clip(c, -_LARGEST, _LARGEST))
 
 
 def at_stake(c: FloatArray) -> BoolArray:

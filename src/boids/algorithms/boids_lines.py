@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from boids.algorithms.boids_effort import shortened
 from boids.algorithms.boids_limits import Limits
 from boids.algorithms.boids_settings import BoidsSettings
 from boids.blocks import acquisition
@@ -133,13 +134,15 @@ def optimise_on_line(
     bin_sizes: IntArray,
     rng: np.random.Generator,
     is_new: Callable[[FloatArray], bool] = lambda z: True,
+    n: int = 0,
 ) -> FloatArray:
     """LINE-OPT: return the point of least alpha on the front of (alpha, |z - g|, |z - p_i|), started on line i.
 
-    Among the points of the front it is the best new one, if one is new.
+    Among the points of the front it is the best new one, if one is new. `n` is the number of data behind alpha: if the
+    search would take too long, it is shortened.
     """
     dim = lines.origins.shape[1]
-    count, dtype = candidates(settings, dim), _search_dtype(settings)
+    (search, count), dtype = shortened(settings, candidates(settings, dim), n, dim), _search_dtype(settings)
     if settings.line_optimisation:
         start = lines.sample(i, count, rng, dtype)
         # A coordinate of the subspace stands for as many input coordinates as its bin holds.
@@ -149,7 +152,7 @@ def optimise_on_line(
     else:
         start = rng.uniform(-1.0, 1.0, (count, dim)).astype(dtype)
         objectives = _alone(alpha)
-    front = settings.search.minimise(objectives, start, rng)
+    front = search.minimise(objectives, start, rng)
     ranking = np.argsort(front.values[:, 0], kind="stable")
     ranked = (np.asarray(np.clip(front.points[k], -1.0, 1.0), dtype=np.float64) for k in ranking)
     first = next(ranked)

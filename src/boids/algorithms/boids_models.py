@@ -18,18 +18,21 @@ from numpy.typing import DTypeLike
 
 from boids.algorithms.boids_limits import CONSTRAINTS, FAILURES, Limits, at_stake, margins, penalty_weight, scaled
 from boids.algorithms.boids_settings import BoidsSettings
+from boids.algorithms.boids_subset import local_rows
 from boids.blocks.merit import feasibility_first, violations
-from boids.blocks.scaling import Scale, imputed, unskewed
+from boids.blocks.scaling import Scale, Taming, imputed
+from boids.blocks.swarm import Swarm
 from boids.gp.model import Hyperparameters, Surrogate
+from boids.gp.paths import mean_path
 from boids.gp.posterior import Posterior
-from boids.gp.training import TrainingName, train
+from boids.gp.training import TrainingName, affordable_rows, is_due, train
 from boids.records import BoolArray, FloatArray, IntArray
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Hyper-parameters and the number of rows that they were fitted to."""
+    """Hyper-parameters, and the number of rows that there were at the time (that they were fitted to, if fewer)."""
 
     hyper: Hyperparameters
     fitted_at: int
@@ -93,6 +96,19 @@ class Data:
         """Return numbers in the order of the rows: feasibility first, then the values."""
         return self.values if self.constraints is None else feasibility_first(self.values, self.constraints)
 
+    def only(self, rows: IntArray) -> Data:
+        """Return some of the rows; itself if these are all."""
+        if len(rows) == len(self.values):
+            return self
+        return Data(
+            points=self.points[rows],
+            values=self.values[rows],
+            constraints=None if self.constraints is None else self.constraints[rows],
+            noise=None if self.noise is None else self.noise[rows],
+            noisy=self.noisy,
+            own=None if self.own is None else self.own[rows],
+        )
+
 
 @final
 @dataclass(frozen=True)
@@ -149,54 +165,69 @@ class Beliefs:
     failures: Posterior | None = None
 
     @classmethod
-    def form(cls, settings: BoidsSettings, data: Data, fits: Fits, rng: np.random.Generator) -> tuple[Fits, Beliefs]:
-        """Train the models if it is time to, and condition them on the data."""
-        good = data.succeeded
+    def form(
+        cls, settings: BoidsSettings, data: Data, fits: Fits, rng: np.random.Generator, swarm: Swarm | None = None
+    ) -> tuple[Fits, Beliefs]:
+        """Train the models if it is time to, and condition them on the data, or if these are many on those around.
+
+        Around what, the swarm says. What the beliefs say of the rows they say of all of them.
+        """
+        train = Training(settings, swarm, rng)
+        part = data.only(train.rows(data, fits.objective, settings.max_points))
+        good, all_good = part.succeeded, data.succeeded
         # Without a success there is nothing to go by but zeros; with the failures apart only successes count.
-        used = good if good.any() and settings.failures == "modelled" else np.ones(len(good), dtype=bool)
-        filled = imputed(data.values)
+        apart = bool(good.any()) and settings.failures == "modelled"
+        used = good if apart else np.ones(len(good), dtype=bool)
+        filled = imputed(part.values)
         scale = Scale.of(filled[used], settings.standardise, settings.flat_spread)
-        targets = scale.standardise(filled)
-        if settings.unskew and not data.noisy and data.noise is None:
-            targets[used] = unskewed(targets[used])
-            targets[~used] = targets[used].max()
+        # Noise is the same everywhere on the scale of the values only.
+        tame = settings.unskew and not data.noisy and data.noise is None
+        taming = Taming.of(scale.standardise(filled[used])) if tame else Taming()
         surrogate = settings.surrogate.for_noise() if data.noisy else settings.surrogate
-        noise = None if data.noise is None else scale.variance(np.nan_to_num(data.noise[used], nan=0.0))
-        z, y = data.points[used], targets[used]
-        fit = _trained(settings, settings.training, surrogate, z, y, fits.objective, rng, noise)
-        beliefs = cls(Posterior.condition(surrogate, fit.hyper, z, y, noise), scale, targets)
+        noise = None if part.noise is None else scale.variance(np.nan_to_num(part.noise[used], nan=0.0))
+        z, y = part.points if used.all() else part.points[used], taming(scale.standardise(filled[used]))
+        seen = int(np.count_nonzero(all_good)) if apart else len(all_good)
+        fit = train(settings.training, surrogate, z, y, fits.objective, seen, noise)
+        process = Posterior.condition(surrogate, fit.hyper, z, y, noise)
+        beliefs = cls(process, scale, taming(scale.standardise(imputed(data.values))))
         # What was fitted to nothing but failures must not outlive the first success.
         fits = replace(fits, objective=fit if good.any() else None)
-        if data.constraints is not None and good.any():
-            fits, beliefs = beliefs._constrained(settings, data, data.constraints[good], good, fits, rng)
+        if data.constraints is not None and part.constraints is not None and good.any():
+            everywhere = data.constraints[all_good]
+            fits, beliefs = beliefs._constrained(
+                train, data, everywhere, part.points[good], part.constraints[good], fits
+            )
         if settings.failures == "modelled" and not good.all():
             labels = np.where(good, -1.0, 1.0)
-            fit = _trained(settings, "warm", FAILURES, data.points, labels, fits.failures, rng)
-            process = Posterior.condition(FAILURES, fit.hyper, data.points, labels)
+            fit = train("warm", FAILURES, part.points, labels, fits.failures, len(all_good))
+            process = Posterior.condition(FAILURES, fit.hyper, part.points, labels)
             fits, beliefs = replace(fits, failures=fit), replace(beliefs, failures=process)
         return fits, beliefs
 
     def _constrained(
         self,
-        settings: BoidsSettings,
+        train: Training,
         data: Data,
+        everywhere: FloatArray,
+        points: FloatArray,
         constraints: FloatArray,
-        good: BoolArray,
         fits: Fits,
-        rng: np.random.Generator,
     ) -> tuple[Fits, Beliefs]:
-        """Add a model of the constraints of the successful rows."""
-        c, points = scaled(constraints), data.points[good]
-        fit = _trained(settings, "warm", CONSTRAINTS, points, c[:, at_stake(c)], fits.constraints, rng)
+        """Add a model of the constraints at these points, all of them successes, and say what `everywhere` comes to."""
+        c, good = scaled(constraints), data.succeeded
+        everywhere = scaled(everywhere, like=constraints)
+        seen = int(np.count_nonzero(good))
+        fit = train("warm", CONSTRAINTS, points, c[:, at_stake(c)], fits.constraints, seen)
         violation = np.full(len(good), np.nan)
-        violation[good] = violations(c)
+        violation[good] = violations(everywhere)
         process = Posterior.condition(CONSTRAINTS, fit.hyper, points, c, refit_mean=True)
+        own = everywhere if data.own is None else everywhere[data.own[good]]
         return replace(fits, constraints=fit), replace(
             self,
             constraints=process,
             margin=margins(process),
             # The weight follows what the method's own proposals have come to.
-            weight=penalty_weight(c if data.own is None else c[data.own[good]], settings.n_init),
+            weight=penalty_weight(own, train.settings.n_init),
             violation=violation,
         )
 
@@ -216,7 +247,7 @@ class Beliefs:
         good = data.succeeded
         if not good.any():
             return Judgement(data.values, 0.0, 0.0, np.inf)
-        targets = self.objective.predict(data.points)[0] if data.noisy else self.targets
+        targets = mean_path(self.objective)(data.points) if data.noisy else self.targets
         values = np.where(good, self.scale.restore(targets), np.nan) if data.noisy else data.values
         merits = values if self.violation is None else np.where(good, targets, np.nan) + self.weight * self.violation
         best = int(np.nanargmin(merits))
@@ -230,22 +261,59 @@ class Beliefs:
         return Limits.of(self.constraints, self.margin, self.weight, self.failures, dtype, centre)
 
 
-def _trained(
-    settings: BoidsSettings,
-    training: TrainingName,
-    surrogate: Surrogate,
-    inputs: FloatArray,
-    outputs: FloatArray,
-    last: Fit | None,
-    rng: np.random.Generator,
-    noise: FloatArray | None = None,
-) -> Fit:
-    """Return the last fit, or a new one if it is time for it."""
-    known, fitted_at = (None, 0) if last is None else (last.hyper, last.fitted_at)
-    hyper = train(training, surrogate, inputs, outputs, known, fitted_at, settings.refit_fraction, rng, noise)
-    if hyper is None and last is not None:
-        return last
-    return Fit(hyper or surrogate.default_start(inputs.shape[1]), len(inputs))
+@final
+@dataclass(frozen=True)
+class Training:
+    """How models are trained while the search is where the swarm is; None before there is one."""
+
+    settings: BoidsSettings
+    swarm: Swarm | None
+    rng: np.random.Generator
+
+    def rows(self, data: Data, last: Fit | None, limit: int | None) -> IntArray:
+        """Return which rows of the data the models are made of, at most `limit`."""
+        if limit is None or len(data.values) <= limit:
+            return np.arange(len(data.values))
+        lengthscales = None if last is None else last.hyper.lengthscales
+        return local_rows(data.points, data.ranked(), self.swarm, lengthscales, limit)
+
+    def __call__(
+        self,
+        training: TrainingName,
+        surrogate: Surrogate,
+        inputs: FloatArray,
+        outputs: FloatArray,
+        last: Fit | None,
+        seen: int,
+        noise: FloatArray | None = None,
+    ) -> Fit:
+        """Return the last fit, or a new one if it is time for it; `seen` counts the data known so far."""
+        known, fitted_at = (None, 0) if last is None else (last.hyper, last.fitted_at)
+        fraction = self.settings.refit_fraction
+        if last is not None and not is_due(training, known, fitted_at, len(inputs), fraction, seen):
+            return last
+        dim = inputs.shape[1]
+        from_scratch = known is None or training != "warm"
+        if self.settings.max_points is None or len(inputs) <= affordable_rows(dim, from_scratch):
+            hyper = train(training, surrogate, inputs, outputs, known, 0, 0.0, self.rng, noise)
+            return Fit(hyper or surrogate.default_start(dim), seen)
+        if training == "warm" and known is None:
+            # One start, where the priors are highest, on more data rather than many starts on few; the next proposal
+            # goes on from there.
+            known, seen = surrogate.default_start(dim), 1
+        merits = outputs if outputs.ndim == 1 else violations(outputs)
+        most = affordable_rows(dim, training != "warm")
+        rows = local_rows(inputs, merits, self.swarm, None if last is None else last.hyper.lengthscales, most)
+        part = None if noise is None else noise[rows]
+        hyper = train(training, surrogate, inputs[rows], outputs[rows], known, 0, 0.0, self.rng, part)
+        hyper = hyper or surrogate.default_start(dim)
+        if outputs.ndim == 1:  # else the means are never those of the fit
+            # The rows trained on are better than most; the mean is for all.
+            spread = slice(None, None, -(-len(inputs) // most))
+            part = None if noise is None else noise[spread]
+            thinned = Posterior.condition(surrogate, hyper, inputs[spread], outputs[spread], part, refit_mean=True)
+            hyper = replace(hyper, mean=float(thinned.hyper.mean))
+        return Fit(hyper, seen)
 
 
 def _carried(fit: Fit | None, surrogate: Surrogate, parent: IntArray) -> Fit | None:

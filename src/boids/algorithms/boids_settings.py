@@ -98,6 +98,9 @@ class BoidsSettings:
         "warm", "ours: warm-started L-BFGS-B; released code: 50 configurations, 5 × 50 steps of Adam"
     )
     refit_fraction: float = setting(0.02, "ours: refit when the data have grown by this share (warm training)", least=0)
+    max_points: int | None = setting(
+        2000, "ours: beyond so many rows the models are made of those around the swarm; None: never", least=1
+    )
     standardise: Centre = setting("mean", "released code; BAxUS: median")
     unskew: bool = setting(True, "ours: a long tail of bad values is drawn in (Yeo-Johnson), unless they are noisy")
     flat_spread: float = setting(0.0, "ours: judged by rounding error; released code: 1e-6", least=0)
@@ -127,6 +130,7 @@ class BoidsSettings:
             "distances": "input",
             "surrogate": Surrogate(),
             "unskew": False,
+            "max_points": None,
         }
         return cls(**{**published, **changes})
 
@@ -142,6 +146,7 @@ class BoidsSettings:
             "unskew": False,
             "flat_spread": 1e-6,
             "search_precision": "double",
+            "max_points": None,
         }
         return cls(**{**published, **changes})
 

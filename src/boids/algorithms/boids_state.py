@@ -67,8 +67,13 @@ class BoidsState:
 
     def place(self, units: FloatArray, domain: Domain) -> FloatArray:
         """Return where evaluated points are in the subspace, though they may have been moved since they were lifted."""
-        is_moved = domain.snapping is not None or domain.violating is not None
-        return self.embedding.average(units) if is_moved else self.embedding.project(units)
+        return self.embedding.average(units) if _moves(domain) else self.embedding.project(units)
+
+    def data_and_aims(self, history: History) -> tuple[Data, FloatArray]:
+        """Return what the models learn from, and where the proposals were aimed at; often the same points."""
+        data = self.data(history)
+        same = history.aimed is None and not _moves(history.domain)
+        return data, data.points if same else self.aims(history)
 
     def data(self, history: History) -> Data:
         """Return what the models learn from: Z and what came out."""
@@ -81,3 +86,8 @@ class BoidsState:
             noisy=history.domain.noisy,
             own=~self.invited,
         )
+
+
+def _moves(domain: Domain) -> bool:
+    """Whether points may be moved after they were lifted: to whole integers, say."""
+    return domain.snapping is not None or domain.violating is not None

@@ -15,9 +15,18 @@ from typing import Any
 from boids import __version__
 
 #: Whose versions may decide results, if they are installed.
-PACKAGES = ("numpy", "scipy", "cma", "numpyro", "jax", "scikit-learn", "gymnasium", "mujoco", "coco-experiment")
-#: The variables that limit the threads of linear algebra libraries.
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+PACKAGES = (
+    "numpy", "scipy", "cma", "numpyro", "jax", "scikit-learn", "gymnasium", "mujoco", "coco-experiment",
+    "optuna", "cmaes", "torch", "gpytorch", "botorch", "nevergrad", "smac", "ConfigSpace",
+)  # fmt: skip
+#: The variables that limit the threads of linear algebra libraries, and of joblib, which SMAC3 uses.
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "LOKY_MAX_CPU_COUNT",
+)
 
 
 def environment() -> dict[str, Any]:

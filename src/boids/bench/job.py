@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, final
 
 from boids import plain
-from boids.algorithms import ALGORITHMS, Algorithm, find
+from boids.algorithms import METHODS, Algorithm, find
 from boids.bench.run_log import FORMAT, SUFFIX
 from boids.bench.spec import MethodEntry, ProblemEntry, Spec, slug
 from boids.configure import configured, settings
@@ -75,7 +75,7 @@ class Job:
             if not isinstance(cls, type):
                 raise InputError(f"{name!r} must be the class of a method, got {type(cls).__name__}.")
         else:
-            cls = ALGORITHMS.get(name) or type(find(name))  # which says what is wrong with an unknown name
+            cls = METHODS.get(name) or type(find(name))  # which says what is wrong with an unknown name
         made: Algorithm[Any] = configured(cls, self.method.options) if self.method.options else cls()
         return find(made)
 
@@ -95,7 +95,7 @@ class Job:
             "label": self.method.label,
             "options": plain.jsonable(dict(self.method.options), "options"),
         }
-        if method is not None and type(method) in ALGORITHMS.values():
+        if method is not None and type(method) in METHODS.values():
             of_method["settings"] = {name: plain.jsonable(value, name) for name, value, *_ in settings(method)}
         return {
             "boids_run": FORMAT,

@@ -23,7 +23,7 @@ from boids.problems import PROBLEMS
 FORMAT = 1
 PLAN = "plan.json"
 #: Seconds per proposal in 100 dimensions, averaged over a run: rough, for estimates before anything has been measured.
-#: Measured by experiments/runtime.toml, see docs/methods/README.md.
+#: Measured by experiments/runtime.toml and opponents.toml, see docs/methods/README.md and docs/methods/opponents.md.
 SECONDS_PER_PROPOSAL = {
     "boids": 0.2,
     "turbo": 0.1,
@@ -36,6 +36,12 @@ SECONDS_PER_PROPOSAL = {
     "alebo": 0.5,
     "rducb": 0.1,
     "saasbo": 6.0,
+    "optuna-tpe": 0.05,
+    "optuna-cmaes": 0.02,
+    "optuna-gp": 0.6,
+    "botorch": 3.0,
+    "nevergrad": 0.01,
+    "smac": 0.5,
 }
 #: The same for a method of the caller's.
 UNKNOWN_SECONDS = 0.1

@@ -75,6 +75,16 @@ class Embedding:
         return self.dim < self.input_dim
 
     @property
+    def is_identity(self) -> bool:
+        """Whether this is the input space itself, coordinate by coordinate."""
+        return (
+            self.centre is None
+            and self.dim == self.input_dim
+            and bool((self.signs == 1.0).all())
+            and np.array_equal(self.bins, np.arange(self.dim))
+        )
+
+    @property
     def bounds(self) -> tuple[FloatArray, FloatArray]:
         """The box (d,), (d,) that has all images: where no member of a bin has room on one side of c, z ends at 0."""
         low, high = -np.ones(self.dim), np.ones(self.dim)
@@ -99,6 +109,8 @@ class Embedding:
         centre no rounding. With a centre it is the member with the most room on the image's side.
         """
         if self.centre is None:
+            if self.is_identity:
+                return np.array(units)
             representative = np.empty(self.dim, dtype=np.int64)
             representative[self.bins[::-1]] = np.arange(self.input_dim)[::-1]
             return self.signs[representative] * units[..., representative]

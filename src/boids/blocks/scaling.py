@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, final
 
 import numpy as np
@@ -81,6 +81,55 @@ class Scale:
             return np.minimum(variances / self.size / self.size / self.spread / self.spread, _WORTHLESS)
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class Taming:
+    """A monotone map of standardised values that draws in a long tail of bad ones; nothing changes with λ = 1.
+
+    Yeo & Johnson, *A New Family of Power Transformations*, Biometrika 2000, with λ ≤ 1 by maximum likelihood: the bad
+    values come closer together and the good ones move apart, never the other way round. One huge value hides all
+    differences in a standard deviation; the transform works on quantiles instead.
+
+    Attributes
+    ----------
+    power
+        λ.
+    middle, half
+        Median of the values, and half of the distance of two quantiles.
+    after
+        Makes the result standardised again.
+    """
+
+    power: float = 1.0
+    middle: float = 0.0
+    half: float = 1.0
+    after: Scale = field(default_factory=Scale)
+
+    @classmethod
+    def of(cls, targets: FloatArray) -> Taming:
+        """Return the map that standardised values need: none, unless their tail is long."""
+        if len(targets) < 3 or skewness(targets) <= _LONG_TAIL:
+            return cls()
+        low, middle, high = np.quantile(targets, [0.16, 0.5, 0.84])
+        if high - low <= _ALIKE:
+            return cls()
+        half = 0.5 * (high - low)
+        y = (targets - middle) / half
+        sizes = float(np.sign(y) @ np.log1p(np.abs(y)))
+
+        def loss(power: float) -> float:
+            return float(0.5 * len(y) * np.log(_powered(y, power).var()) - (power - 1.0) * sizes)
+
+        power = float(minimize_scalar(loss, bounds=_POWERS, method="bounded", options={"xatol": 1e-3}).x)
+        return cls(power, float(middle), float(half), Scale.of(_powered(y, power)))
+
+    def __call__(self, targets: FloatArray) -> FloatArray:
+        """Return the mapped values, which need not be those that the map was made for."""
+        if self.power == 1.0:
+            return targets
+        return self.after.standardise(_powered((targets - self.middle) / self.half, self.power))
+
+
 def standardise(values: FloatArray, centre: Centre = "mean", flat: float = 0.0) -> FloatArray:
     """Return values with centre 0 and standard deviation 1; failures (nan) count as the worst value seen.
 
@@ -88,29 +137,6 @@ def standardise(values: FloatArray, centre: Centre = "mean", flat: float = 0.0) 
     """
     filled = imputed(values)
     return Scale.of(filled, centre, flat).standardise(filled)
-
-
-def unskewed(targets: FloatArray) -> FloatArray:
-    """Return standardised values with a long upper tail drawn in, standardised again; without one, as they are.
-
-    Yeo & Johnson, *A New Family of Power Transformations*, Biometrika 2000, with λ ≤ 1 by maximum likelihood: the bad
-    values come closer together and the good ones move apart, never the other way round, and their order stays. One
-    huge value hides all differences in a standard deviation; the transform works on quantiles instead.
-    """
-    if len(targets) < 3 or skewness(targets) <= _LONG_TAIL:
-        return targets
-    low, middle, high = np.quantile(targets, [0.16, 0.5, 0.84])
-    if high - low <= _ALIKE:
-        return targets
-    y = (targets - middle) / (0.5 * (high - low))
-    sizes = float(np.sign(y) @ np.log1p(np.abs(y)))
-
-    def loss(power: float) -> float:
-        return float(0.5 * len(y) * np.log(_powered(y, power).var()) - (power - 1.0) * sizes)
-
-    found = minimize_scalar(loss, bounds=_POWERS, method="bounded", options={"xatol": 1e-3})
-    drawn_in = _powered(y, float(found.x))
-    return Scale.of(drawn_in).standardise(drawn_in)
 
 
 def skewness(targets: FloatArray) -> float:

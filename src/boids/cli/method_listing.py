@@ -8,38 +8,45 @@ from rich.table import Table
 from rich.text import Text
 
 from boids import plain
-from boids.algorithms import ALGORITHMS
+from boids.algorithms import ALGORITHMS, METHODS
 from boids.algorithms.protocol import CONSIDERED
 from boids.cli.assignments import written
 from boids.cli.output import emit, emit_json, table
 from boids.configure import settings
 from boids.errors import InputError, did_you_mean
+from boids.opponents import OPPONENTS, how_to_get, installed
 
 
 def methods(*, as_json: bool) -> None:
-    """List all methods."""
+    """List all methods, those of other packages apart."""
     if as_json:
-        emit_json([_about(cls) for cls in ALGORITHMS.values()])
+        emit_json([_about(cls) for cls in (*ALGORITHMS.values(), *OPPONENTS.values())])
         return
     listed = table("method", "what it does", "considers", "paper")
     for name, cls in sorted(ALGORITHMS.items()):
         listed.add_row(name, cls.summary, "\n".join(cls.considers), cls.reference)
+    others = table("in other packages", "what it does", "considers", "here")
+    for name, cls in OPPONENTS.items():
+        others.add_row(name, cls.summary, "\n".join(cls.considers), "yes" if installed(cls.modules) else "no")
     emit(
         listed,
+        "",
+        others,
         "",
         "A method that considers",
         *(f"  {word + ',':12} {meaning}" for word, meaning in CONSIDERED.items()),
         "All of them take mixed spaces, failures, constraints, noise and batches.",
+        f"Those in other packages, to compare with: {how_to_get()}",
         "Settings of one of them: boids methods NAME",
     )
 
 
 def method(name: str, *, as_json: bool) -> None:
     """List the settings of a method."""
-    if name not in ALGORITHMS:
-        hint = did_you_mean(name, ALGORITHMS, f"methods are {', '.join(sorted(ALGORITHMS))}.")
+    if name not in METHODS:
+        hint = did_you_mean(name, METHODS, f"methods are {', '.join(sorted(ALGORITHMS))}.")
         raise InputError(f"There is no method {name!r}; {hint}")
-    cls = ALGORITHMS[name]
+    cls = METHODS[name]
     rows = list(settings(cls()))
     if as_json:
         listed = [
@@ -55,6 +62,8 @@ def method(name: str, *, as_json: bool) -> None:
         return
     considered = "; ".join(CONSIDERED[word] for word in cls.considers)
     emit(Text(f"{name}: {cls.summary}\n{cls.reference}\n" + f"It {considered}.\n" * bool(considered)))
+    if name in OPPONENTS and not installed(cls.modules):
+        emit(Text(f"It is not installed: {how_to_get()}\n"))
     if not rows:
         emit("It has no settings.")
         return
@@ -74,6 +83,8 @@ def _about(cls: type[Any]) -> dict[str, Any]:
         "reference": cls.reference,
         "considers": list(cls.considers),
         "presets": list(_presets(cls)),
+        "package": getattr(cls, "package", "boids-opt"),
+        "installed": installed(getattr(cls, "modules", ())),
     }
 
 

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, replace
 from typing import Any, final
 
-from boids.algorithms import ALGORITHMS
+from boids.algorithms import ALGORITHMS, METHODS
 from boids.cli import assignments, warm_start
 from boids.cli.record import Limits
 from boids.cli.request import Request
@@ -105,7 +105,7 @@ def optimizer(request: Request, prepared: Prepared) -> Optimizer:
 def method(request: Request) -> Any:
     """Return the method with its settings."""
     name = request.method
-    if name not in ALGORITHMS:
-        hint = did_you_mean(name, ALGORITHMS, f"methods are {', '.join(sorted(ALGORITHMS))}.")
+    if name not in METHODS:
+        hint = did_you_mean(name, METHODS, f"methods are {', '.join(sorted(ALGORITHMS))}.")
         raise InputError(f"There is no method {name!r}; {hint}")
-    return assignments.configured(ALGORITHMS[name], assignments.split(request.pairs, "--set"))
+    return assignments.configured(METHODS[name], assignments.split(request.pairs, "--set"))

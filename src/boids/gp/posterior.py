@@ -126,8 +126,15 @@ class Posterior:
             root=np.asarray(signal * self.inverse_factor, dtype=dtype, order="F"),
         )
 
+    @cached_property
+    def exact_cross(self) -> CrossCorrelation:
+        """The correlations in double precision, laid out once for all who need them."""
+        return CrossCorrelation.of(self.surrogate.correlation, self.hyper.lengthscales, self.inputs, np.float64)
+
     def cross(self, dtype: DTypeLike = np.float64, centre: FloatArray | None = None) -> CrossCorrelation:
         """Return the correlations with the training inputs as a function."""
+        if centre is None and np.dtype(dtype) == np.float64:
+            return self.exact_cross
         return CrossCorrelation.of(self.surrogate.correlation, self.hyper.lengthscales, self.inputs, dtype, centre)
 
     def leave_one_out(self) -> FloatArray:
