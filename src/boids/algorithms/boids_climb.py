@@ -34,8 +34,6 @@ from boids.gp.posterior import Posterior
 from boids.gp.slopes import Slopes
 from boids.records import BoolArray, Domain, FloatArray
 
-#: Mixtures of the highest point with points of the line.
-MIXTURES = 128
 #: How often, in such a space, the best points found are changed and judged again.
 CHANGES = 5
 #: Coordinates that change, one to so many, in candidates of a space with integers or categories.
@@ -116,22 +114,8 @@ def climb_from_line(
             others = np.clip(changed(best_few, settings.near_samples, rng), low, high)
             others = others[ground.allowed(others)]
             pool, values = np.vstack([pool, others]), np.append(values, _finite(alpha.values(ground.reached(others))))
-        order = np.argsort(values, kind="stable")
-        ranked = pool[order]
-        if settings.free_change:
-            best, top = ranked[0], values[order[0]]
-            mixed = mixtures(best, np.clip(lines.sample(i, MIXTURES, rng), low, high), rng)
-            mixed = mixed[ground.allowed(mixed)]
-            free = mixed[_finite(alpha.values(ground.reached(mixed))) <= top + settings.free_change]
-            farthest = np.argsort(-np.square(free - best).sum(axis=1), kind="stable")
-            ranked = np.vstack([free[farthest], ranked])
+    ranked = pool[np.argsort(values, kind="stable")]
     return next((z for z in ranked if is_new(z)), np.asarray(ranked[0]))
-
-
-def mixtures(point: FloatArray, others: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Return the point with some coordinates, a few or many, from each of the others (q, d)."""
-    taken = rng.random(others.shape) < rng.random((len(others), 1))
-    return np.where(taken, others, point)
 
 
 @final

@@ -53,7 +53,6 @@ class BoidsSettings:
     line_samples: int = setting(256, "ours: points of the line to choose starts from (climb)", least=1)
     near_samples: int = setting(256, "ours: points around the best of the run (climb)", least=0)
     near_spread: float = setting(0.2, "BoTorch: 0.1 of the side of the box (climb)", least=1e-6)
-    free_change: float = setting(0.05, "ours: of log EI, given up to try coordinates held to be idle (climb)", least=0)
     climbs: int = setting(4, "BoTorch: 4 starts (climb)", least=1)
     climb_evaluations: int = setting(100, "ours: of the climb that goes on (climb)", least=1)
     trial_evaluations: int = setting(10, "ours: of every climb, after which only the highest goes on (climb)", least=1)
