@@ -87,7 +87,7 @@ class BoidsSettings:
     success_tolerance: int = setting(3, "paper: tau_succ = 3", least=1)
     termination_initial: int = setting(1, "paper: K_init = 1", least=0)
     termination_min: int = setting(0, "paper: K_min = 0", least=0)
-    termination_max: int = setting(7, "paper: K_max = 7", least=0)
+    termination_max: int = setting(12, "ours: a few evaluations more in small subspaces; paper: K_max = 7", least=0)
     # Surrogate
     surrogate: Surrogate = setting(
         Surrogate.regularised(),
@@ -130,6 +130,7 @@ class BoidsSettings:
             "surrogate": Surrogate(),
             "unskew": False,
             "max_points": None,
+            "termination_max": 7,
         }
         return cls(**{**published, **changes})
 
@@ -146,6 +147,7 @@ class BoidsSettings:
             "flat_spread": 1e-6,
             "search_precision": "double",
             "max_points": None,
+            "termination_max": 7,
         }
         return cls(**{**published, **changes})
 
