@@ -19,6 +19,7 @@ from boids.records import Domain, History, Outcome, Proposal
 
 #: Small searches, so that the tests spend their time on what they test.
 SMALL = {
+    "termination_max": 7,
     "search": NSGA2(population=16, offspring=16, generations=6),
     "bandit_candidates": 200,
     "max_candidates": 60,
