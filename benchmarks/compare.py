@@ -63,11 +63,13 @@ def section(now: dict[str, Numbers], before: dict[str, Numbers]) -> str:
             for name, pair in pairs.items()
             if abs(pair[0] / pair[1] - 1.0) > NOTABLE
         ]
+    if not parts:
+        return "There is no baseline to compare with yet."
     table = markdown(["part", "numbers", "median", "the most slowed", "the most quickened"], parts)
     if not notable:
-        return f"{table}\n\nNo number differs by more than {NOTABLE:.0%} from the baseline."
+        return f"{table}\n\nNo number differs by more than {100 * NOTABLE:.0f} % from the baseline."
     details = markdown(["part", "number", "baseline (kernels)", "now (kernels)", "change"], notable)
-    return f"{table}\n\nWhat differs by more than {NOTABLE:.0%}:\n\n{details}"
+    return f"{table}\n\nWhat differs by more than {100 * NOTABLE:.0f} %:\n\n{details}"
 
 
 def ratios(results: dict[str, Any], parts: dict[str, Any]) -> dict[str, Numbers]:

@@ -98,7 +98,7 @@ def section(result: dict[str, Any]) -> str:
             milliseconds(each["seconds"]),
             milliseconds(each["latest"]),
             f"{each['megabytes']:.0f} MB",
-            ", ".join(f"{function['function']} {function['share']:.0%}" for function in each["functions"]),
+            ", ".join(f"{function['function']} {100 * function['share']:.0f} %" for function in each["functions"]),
         ]
         for each in result["cases"]
     ]
