@@ -37,7 +37,7 @@ def listing(part: str, now: Numbers, before: Numbers) -> str:
     if not pairs:
         return f"{part}: nothing to compare with; `python -m benchmarks --baseline` keeps this measurement"
     width = max(map(len, pairs))
-    return "\n".join(f"{part}: {name:<{width}}  {change(*pair)} than the baseline" for name, pair in pairs.items())
+    return "\n".join(f"{part}: {name:<{width}}  {change(*pair)}, against the baseline" for name, pair in pairs.items())
 
 
 def section(now: dict[str, Numbers], before: dict[str, Numbers]) -> str:
