@@ -4,10 +4,10 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow lint format bench bench-full results clean help
+.PHONY: demo test test-slow lint format bench bench-baseline results clean help
 
 help:  ## show this list
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "boids needs Python 3.11 or newer; none was found on the PATH."; exit 2; }
@@ -40,11 +40,11 @@ test: lint  ## lint, types and the test suite (all but the long statistics of te
 test-slow: $(VENV)/.installed-test  ## the long statistics
 	$(BIN)/pytest -n 2 -m slow
 
-bench: $(VENV)/.installed-test  ## speed and memory, quick version (minutes)
-	$(BIN)/python benchmarks/speed.py --quick
+bench: $(VENV)/.installed-test  ## speed and memory, written to docs/benchmarks.md (15 minutes); PART=growth for one part
+	$(BIN)/python -m benchmarks $(PART)
 
-bench-full: $(VENV)/.installed-test  ## speed and memory over whole runs, written to docs/benchmarks.md
-	$(BIN)/python benchmarks/speed.py --full
+bench-baseline: $(VENV)/.installed-test  ## let `make bench` compare with its latest numbers from now on
+	$(BIN)/python -m benchmarks --baseline
 
 results: $(VENV)/.installed-test  ## the tables and figures of docs from the results in experiments/
 	$(BIN)/python experiments/pages.py
