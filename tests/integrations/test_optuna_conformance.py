@@ -1,0 +1,37 @@
+"""Optuna's own checks of samplers, which it ships."""
+
+import optuna
+import pytest
+from optuna.testing.pytest_samplers import (
+    BasicSamplerTestCase,
+    RelativeSamplerTestCase,
+    SingleOnlySamplerTestCase,
+)
+
+from boids.integrations.optuna import BoidsSampler
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    before = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    yield
+    optuna.logging.set_verbosity(before)
+
+
+class Checks(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
+    pass
+
+
+class TestBoids(Checks):
+    @pytest.fixture
+    def sampler(self):
+        return lambda: BoidsSampler(seed=0, budget=20)
+
+
+class TestTurbo(Checks):
+    """A method that does not know BOIDS' subspaces, and without a seed."""
+
+    @pytest.fixture
+    def sampler(self):
+        return lambda: BoidsSampler("turbo", budget=20)
