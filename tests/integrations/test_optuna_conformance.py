@@ -1,22 +1,14 @@
 """Optuna's own checks of samplers, which it ships."""
 
-import optuna
 import pytest
 from optuna.testing.pytest_samplers import (
     BasicSamplerTestCase,
     RelativeSamplerTestCase,
     SingleOnlySamplerTestCase,
 )
+from optuna_studies import quiet  # noqa: F401 - a fixture
 
 from boids.integrations.optuna import BoidsSampler
-
-
-@pytest.fixture(autouse=True)
-def quiet():
-    before = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    yield
-    optuna.logging.set_verbosity(before)
 
 
 class Checks(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):

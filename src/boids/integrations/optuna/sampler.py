@@ -10,6 +10,7 @@ script tomorrow, goes on from there.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import math
 import threading
@@ -44,6 +45,8 @@ _ATTEMPTS = 5
 _CONSTRAINTS = "constraints"
 #: Where a trial keeps the point that the method aimed at, if integers or choices moved it.
 _AIM = "boids:aim"
+#: Where a trial says at which point it is evaluated, before its values are in the storage.
+_POINT = "boids:point"
 
 
 @final
@@ -153,14 +156,14 @@ class BoidsSampler(BaseSampler):
                 trials = _trials_of(study)
                 sign = -1.0 if study.direction == StudyDirection.MAXIMIZE else 1.0
                 course = self._prepared(shelf, translation, trials, sign)
-                params, proposal, state = self._proposed(course, translation, trial.number, trials)
+                params, proposal, state = self._proposed(course, translation, trial, study, trials)
+                if proposal.aimed is not None:
+                    shelf.storage.set_trial_system_attr(trial._trial_id, _AIM, proposal.aimed.tobytes().hex())
+                course.accept(trial.number, proposal, state)
+                data = course.write()
                 if shelf.token() != self._token:
                     continue  # another process has written since: take its proposals into account
-                if proposal.aimed is not None:
-                    aim = proposal.aimed.tobytes().hex()
-                    shelf.storage.set_trial_system_attr(trial._trial_id, _AIM, aim)
-                course.accept(trial.number, proposal, state)
-                self._token = shelf.write(self._purpose, course.write())
+                self._token = shelf.write(self._purpose, data)
                 if shelf.token() == self._token:
                     break
             # After so many attempts in vain the trial is carried out, and told as an earlier evaluation.
@@ -184,9 +187,7 @@ class BoidsSampler(BaseSampler):
         """Tell the independent sampler."""
         self._independent.before_trial(study, trial)
 
-    def after_trial(
-        self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
-    ) -> None:
+    def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
         """Keep the constraints of a finished trial; the method learns of it when it proposes the next."""
         if self._constraints_func is not None and state in (TrialState.COMPLETE, TrialState.PRUNED):
             study._storage.set_trial_system_attr(trial._trial_id, _CONSTRAINTS, None)
@@ -202,16 +203,14 @@ class BoidsSampler(BaseSampler):
             lock = self._lock  # which the caller holds
             self._start_over()
             self._lock, self._shelf = lock, Shelf(study._storage, study._study_id)
-        return self._shelf  # type: ignore[return-value]
+        return self._shelf
 
     def _translated(self, search_space: dict[str, BaseDistribution]) -> Translation:
         if self._translation is None or not _same(self._translation.search_space, search_space):
             self._translation, self._course = Translation(search_space), None
         return self._translation
 
-    def _prepared(
-        self, shelf: Shelf, translation: Translation, trials: Sequence[FrozenTrial], sign: float
-    ) -> Course:
+    def _prepared(self, shelf: Shelf, translation: Translation, trials: Sequence[FrozenTrial], sign: float) -> Course:
         """Return the method's course, up to date with all processes and with all finished trials."""
         if not self._constraint_names and (names := _constraint_names(trials, self._course)):
             self._constraint_names, self._course = names, None
@@ -231,9 +230,7 @@ class BoidsSampler(BaseSampler):
         course.drop(finished)
         return course
 
-    def _read(
-        self, shelf: Shelf, translation: Translation, trials: Sequence[FrozenTrial], sign: float
-    ) -> Course:
+    def _read(self, shelf: Shelf, translation: Translation, trials: Sequence[FrozenTrial], sign: float) -> Course:
         """Return the course that the study's processes share, or the beginning of one."""
         names, note, known = self._constraint_names, shelf.note(), self._course
         setup = replace(self._setup, space=translation.space, n_constraints=len(names), x0=_nowhere(translation))
@@ -258,26 +255,34 @@ class BoidsSampler(BaseSampler):
         return Course(setup) if known is None else known
 
     def _proposed(
-        self, course: Course, translation: Translation, number: int, trials: Sequence[FrozenTrial]
+        self, course: Course, translation: Translation, trial: FrozenTrial, study: Study, trials: Sequence[FrozenTrial]
     ) -> tuple[dict[str, Any], Proposal, Any]:
         """Return the values for a trial, the proposal behind them, and the method's state after it."""
-        others: list[FloatArray] = []
-        for each in course.due(len(trials)):
-            if each != number and each not in course.open:
-                unit = translation.unit(trials[each].params)
-                others += [] if unit is None else [unit]
-        state, proposal = course.propose(number, others)
-        params = translation.params(proposal.unit)
-        # To the last bit what any process will make of the values in the storage.
-        unit = translation.unit(params)
-        return params, proposal if unit is None else replace(proposal, unit=protected(unit)), state
+        running = [number for number in course.due(len(trials)) if number != trial.number]
+        units = [translation.unit(trials[number].params) for number in running if number not in course.open]
+        others: list[FloatArray] = [unit for unit in units if unit is not None]
+        for _ in range(_ATTEMPTS):
+            state, proposal = course.propose(trial.number, others)
+            params = translation.params(proposal.unit)
+            # To the last bit what any process will make of the values in the storage.
+            unit = translation.unit(params)
+            proposal = proposal if unit is None else replace(proposal, unit=protected(unit))
+            # First say where this trial goes, then look where others go: of two processes that choose the same point
+            # at the same time, at least the later one sees the other.
+            point = hashlib.blake2b(proposal.unit.tobytes(), digest_size=12).hexdigest()
+            study._storage.set_trial_system_attr(trial._trial_id, _POINT, point)
+            if self._setup.noisy or not _is_taken(point, trial.number, _trials_of(study), course):
+                break
+            others.append(proposal.unit)
+        return params, proposal, state
 
     def _purpose_of(self, translation: Translation, sign: float) -> str:
         """Return what a course must have in common with another one for them to be the same; not the seed."""
         setup = self._setup
         method = repr(setup.algorithm) if is_dataclass(setup.algorithm) else setup.algorithm.name
         parts = (translation.identity(), setup.algorithm.name, method, setup.budget, setup.noisy, sign)
-        return "|".join(map(str, (*parts, *self._constraint_names)))
+        text = "|".join(map(str, (*parts, *self._constraint_names)))
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 _LASTING = ("_setup", "_constraints_func", "_given", "_independent", "_warns")
@@ -302,6 +307,12 @@ def _require_one_objective(study: Study) -> None:
 def _trials_of(study: Study) -> list[FrozenTrial]:
     """Return all trials in the order of their numbers, whatever a pruner would have a sampler see."""
     return study._storage.get_all_trials(study._study_id, deepcopy=False)
+
+
+def _is_taken(point: str, number: int, trials: Sequence[FrozenTrial], course: Course) -> bool:
+    """Return whether another trial under way is evaluated at a point."""
+    unfinished = (trials[each] for each in course.due(len(trials)) if each != number)
+    return any(each.system_attrs.get(_POINT) == point for each in unfinished)
 
 
 def _same(one: dict[str, BaseDistribution], other: dict[str, BaseDistribution]) -> bool:

@@ -69,7 +69,7 @@ class Shelf:
         pieces = [text[begin : begin + _PIECE] for begin in range(0, len(text), _PIECE)]
         # The first piece last: whoever sees its token finds all the others, unless somebody else writes as well.
         for place in reversed(range(len(pieces))):
-            piece = [token, len(pieces), purpose, pieces[place]]
+            piece: list[str | int] = [token, len(pieces), purpose, pieces[place]]
             self.storage.set_study_system_attr(self.study_id, _NAME.format(place), piece)
         return token
 

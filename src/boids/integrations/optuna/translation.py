@@ -157,7 +157,7 @@ class Translation:
 
     def params(self, unit: FloatArray) -> dict[str, Any]:
         """Return the values of a point of the cube (D,)."""
-        point, params = self.space.decode(unit), {}
+        point, params = self.space.decode(unit), dict[str, Any]()
         for label, group in self._groups.items():
             params.update(zip(group.names, group.values(point[label]), strict=True))
         return params
