@@ -4,6 +4,7 @@ import copy
 import logging
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import optuna
@@ -36,8 +37,12 @@ def test_a_study_makes_the_proposals_of_the_optimizer():
         optimizer.tell(asked, trial.value)
 
 
-@pytest.mark.parametrize("method", sorted(set(ALGORITHMS) - {"saasbo"}))
-def test_every_method_also_beyond_its_budget(method):
+@pytest.mark.parametrize("name", sorted(ALGORITHMS))
+def test_every_method_also_beyond_its_budget(name):
+    method = ALGORITHMS[name]()
+    if name == "saasbo":  # with a chain that is short enough for a test
+        pytest.importorskip("numpyro")
+        method = replace(method, n_init=10, warmup=24, samples=8, thinning=4, max_tree_depth=3, padding=32)
     study = study_of(mixed, 14, BoidsSampler(method, seed=0, budget=9))
     assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * 14
     course = course_of(study)
