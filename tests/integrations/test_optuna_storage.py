@@ -162,7 +162,7 @@ def carried_out(url, processes, trials, dim):
         course = course_of(study)
         assert sorted(course.told) == list(range(processes * trials))
         # The first of each process know no parameters yet, and now and then two write at the same moment.
-        assert sum(course.own) > 0.5 * processes * trials
+        assert sum(course.own) > 0.25 * processes * trials
 
 
 def test_several_processes_on_sqlite(tmp_path):
