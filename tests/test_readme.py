@@ -12,7 +12,10 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text()
-    for path in (ROOT / "README.md", *(ROOT / "docs" / name for name in ("objectives.md", "problems.md", "runs.md")))
+    for path in (
+        ROOT / "README.md",
+        *(ROOT / "docs" / name for name in ("objectives.md", "optuna.md", "problems.md", "runs.md")),
+    )
 }
 BLOCKS = {
     f"{page}-{i}": code
