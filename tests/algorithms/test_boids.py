@@ -20,6 +20,7 @@ from boids.records import Domain, History, Outcome, Proposal
 #: Small searches, so that the tests spend their time on what they test.
 SMALL = {
     "termination_max": 7,
+    "initial_dim": None,
     "search": NSGA2(population=16, offspring=16, generations=6),
     "bandit_candidates": 200,
     "max_candidates": 60,
@@ -93,6 +94,7 @@ def test_every_setting_names_its_source():
         ("termination_initial", 1, 1),
         ("termination_min", 0, 0),
         ("termination_max", 7, 7),
+        ("initial_dim", None, None),
         ("success_tolerance", 3, 3),
         ("inertia", 0.729, 0.729),
         ("cognitive", 2.05 * 0.729, 2.05 * 0.729),
@@ -394,7 +396,7 @@ VARIANTS = {
 
 @pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS)
 def test_every_variant_stays_in_the_cube_and_improves(changes):
-    run = Run(Boids(**SMALL, **changes), 12, 60).go(sphere, 50)
+    run = Run(Boids(**{**SMALL, **changes}), 12, 60).go(sphere, 50)
     assert np.abs(np.array(run.units)).max() <= 1.0
     assert min(run.values[20:]) < min(run.values[:20])
 

@@ -70,7 +70,9 @@ class BoidsSettings:
     )
     # Nested subspaces
     new_bins: int = setting(3, "paper: b = 3", least=1)
-    initial_dim: int | None = setting(None, "BAxUS: the d_0 whose splits end closest to D; a number fixes it", least=1)
+    initial_dim: int | None = setting(
+        4, "ours: few bad first subspaces; None, paper and BAxUS: the d_0 ≤ 3 whose splits end closest to D", least=1
+    )
     budget_until_input_dim: int | None = setting(None, "released code: the whole budget; paper: 1000", least=1)
     centred_on_guests: bool = setting(
         True, "ours: the first subspace goes through the best point known beforehand; False: the middle of the box"
@@ -131,6 +133,7 @@ class BoidsSettings:
             "unskew": False,
             "max_points": None,
             "termination_max": 7,
+            "initial_dim": None,
         }
         return cls(**{**published, **changes})
 
@@ -148,6 +151,7 @@ class BoidsSettings:
             "search_precision": "double",
             "max_points": None,
             "termination_max": 7,
+            "initial_dim": None,
         }
         return cls(**{**published, **changes})
 
