@@ -170,6 +170,7 @@ def compared(table: Table) -> str:
 PARTS = (
     Part("results", DOCS / "results.md", compared, ("curves", "ranks", "profile", "times")),
     Part("ablation", DOCS / "results.md", compared, ("curves", "ranks")),
+    Part("quality", DOCS / "benchmarks.md", compared, ("curves",)),
     Part("half_cheetah", DOCS / "results.md", lambda table: progress(table, (50, 100, 200, 300)), ("curves",)),
     Part("defaults", DOCS / "deviations.md", lambda table: progress(table, (100, 200, 300))),
 )
