@@ -38,9 +38,8 @@ METHODS = {
     "fixed": Boids(
         n_init=4, initial_dim=1, new_bins=1, termination_max=1, failures="worst", acquisition="logei", **SMALL
     ),
-    "plain": Boids(
-        n_init=2, embedding=False, line_optimisation=False, line_selection=False, acquisition="ucb", **SMALL
-    ),
+    "plain": Boids(n_init=2, embedding=False, line_optimisation=False, line_selection=False, **SMALL),
+    "genetic": Boids(n_init=2, line_search="nsga2", acquisition="ucb", **SMALL),
 }
 
 

@@ -189,7 +189,7 @@ def test_crashes_do_not_keep_a_run_from_converging(kind):
         assert crashes > 30
     else:
         # The model has learnt where not to go: chance would crash 58 times of 210, with a standard deviation of 6.5.
-        assert 0 < crashes < 35
+        assert 0 < crashes < 40
 
 
 @pytest.mark.slow

@@ -22,6 +22,7 @@ EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 @pytest.fixture
 def table(monkeypatch):
     """The program that makes the table, as a module."""
+    monkeypatch.syspath_prepend(str(EXPERIMENTS))
     spec = importlib.util.spec_from_file_location("regression_table", EXPERIMENTS / "regression_table.py")
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, "regression_table", module)  # where its dataclass looks for its annotations
