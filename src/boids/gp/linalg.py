@@ -38,6 +38,12 @@ def blas_threads(rows: int) -> Iterator[None]:
             yield
 
 
+#: OpenBLAS (seen with 0.3.31) may raise the processor's "invalid" flag in a product of finite single-precision numbers
+#: with a finite result: it computes in vector lanes that it then throws away. numpy turns the flag into a warning that
+#: would alarm people for nothing. A decorator, and a context manager, for code that multiplies in that precision.
+false_alarms_ignored = np.errstate(invalid="ignore")
+
+
 def squared_distances(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     """Return |a_i - b_j|² for rows of `a` (n, d) and `b` (m, d), through one matrix product."""
     q: NDArray[Any] = a @ b.T

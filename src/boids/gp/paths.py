@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from boids.gp.cross import CrossCorrelation
-from boids.gp.linalg import blas_threads, solve_cholesky
+from boids.gp.linalg import blas_threads, false_alarms_ignored, solve_cholesky
 from boids.gp.model import Mean
 from boids.gp.posterior import BLOCK_ROWS, Posterior
 from boids.records import BoolArray, FloatArray
@@ -45,6 +45,7 @@ class Path:
     amplitudes: NDArray[Any]
     update: NDArray[Any]
 
+    @false_alarms_ignored
     def __call__(self, points: NDArray[Any]) -> NDArray[Any]:
         """Return the function at the rows of `points`, (q,) or (q, C)."""
         values = np.empty((len(points), *self.update.shape[1:]), dtype=self.update.dtype)
@@ -58,6 +59,7 @@ class Path:
         values += np.asarray(self.mean, dtype=values.dtype)
         return values
 
+    @false_alarms_ignored
     def on_lines(self, origins: NDArray[Any], directions: NDArray[Any], t: NDArray[Any]) -> NDArray[Any]:
         """Return the function at origins[i] + t[i, j] directions[i], (m, k) or (m, k, C), at a cost free of d."""
         values = np.empty((*t.shape, *self.update.shape[1:]), dtype=self.update.dtype)
