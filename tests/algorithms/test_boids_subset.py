@@ -175,6 +175,7 @@ def test_runs_of_the_paper_are_trained_on_everything():
     assert Boids().max_points >= 1000
     assert Boids.paper().max_points is Boids.released().max_points is None
     assert boids_effort.steps_per_climb(Boids(), 1000, 500) == Boids().climb_evaluations
+    assert boids_effort.features_of_a_draw(Boids(), 4000) == Boids().path_features
     assert boids_effort.shortened(Boids(), 5000, 1000, 500) == (NSGA2(), 5000)
 
 
@@ -189,7 +190,10 @@ def test_an_expensive_search_is_shortened_and_never_to_nothing():
     assert boids_effort.FEWEST_STARTS <= starts < 5000
     short = Boids(search=NSGA2(generations=5))
     assert boids_effort.shortened(short, 50, 100_000, 10_000) == (short.search, 50)
+    features = [boids_effort.features_of_a_draw(method, d) for d in (1000, 10_000, 1_000_000)]
+    assert features == [method.path_features, int(boids_effort.WAVES / 10_000), boids_effort.FEWEST_WAVES]
     exact = replace(method, max_points=None)
+    assert boids_effort.features_of_a_draw(exact, 1_000_000) == exact.path_features
     assert boids_effort.steps_per_climb(exact, 100_000, 10_000) == 100
     assert boids_effort.shortened(exact, 5000, 100_000, 10_000) == (exact.search, 5000)
 

@@ -19,8 +19,10 @@ from boids.blocks.nsga2 import NSGA2
 CLIMBING = 3e9
 #: Multiply-adds of NSGA-II, whose batches are matrix products.
 BREEDING = 5e10
-#: What is left at the least: steps of a climb, generations, points to begin with.
-FEWEST_STEPS, FEWEST_GENERATIONS, FEWEST_STARTS = 10, 10, 100
+#: Numbers that make up the waves of a drawn function.
+WAVES = 5e6
+#: What is left at the least: steps of a climb, generations, points to begin with, waves.
+FEWEST_STEPS, FEWEST_GENERATIONS, FEWEST_STARTS, FEWEST_WAVES = 10, 10, 100, 100
 
 
 def steps_per_climb(settings: BoidsSettings, n: int, d: int) -> int:
@@ -29,6 +31,13 @@ def steps_per_climb(settings: BoidsSettings, n: int, d: int) -> int:
         return settings.climb_evaluations
     affordable = int(CLIMBING / (settings.climbs * n * (2.0 * n + 3.0 * d)))
     return min(settings.climb_evaluations, max(FEWEST_STEPS, affordable))
+
+
+def features_of_a_draw(settings: BoidsSettings, d: int) -> int:
+    """Return how many random features a drawn function has, with d numbers each; fewer beyond 4900 dimensions."""
+    if settings.max_points is None:
+        return settings.path_features
+    return min(settings.path_features, max(FEWEST_WAVES, int(WAVES / d)))
 
 
 def shortened(settings: BoidsSettings, starts: int, n: int, d: int) -> tuple[NSGA2, int]:

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from boids.algorithms.boids_effort import shortened
+from boids.algorithms.boids_effort import features_of_a_draw, shortened
 from boids.algorithms.boids_limits import Limits
 from boids.algorithms.boids_settings import BoidsSettings
 from boids.blocks import acquisition
@@ -40,7 +40,8 @@ ALLOWED_CANDIDATES = 400
 
 def draw_function(settings: BoidsSettings, posterior: Posterior, centre: FloatArray, rng: np.random.Generator) -> Path:
     """Draw g ~ GP(D), most exact around `centre`."""
-    return draw_path(posterior, rng, settings.path_features, _thompson_dtype(settings), centre)
+    features = features_of_a_draw(settings, len(centre))
+    return draw_path(posterior, rng, features, _thompson_dtype(settings), centre)
 
 
 def choose_line(
