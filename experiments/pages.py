@@ -54,6 +54,36 @@ def final_values(table: Table) -> str:
     return markdown(["method", *map(heading, found["problems"])], rows)
 
 
+def against_the_best(table: Table, method: str = "BOIDS", worst: str = "random search") -> str:
+    """Return a row per problem: a method, the best of the others, and how far behind it is as a share of the range.
+
+    The range is that between the best mean and the mean of `worst`. A method with fewer runs than most is marked.
+    """
+    found = findings(table, curves=False)
+    names = found["methods"]
+    rows = []
+    for problem in found["problems"]:
+        values = {names[each["method"]]: each for each in problem["finals"]["values"] if each["mean"] is not None}
+        if method not in values or worst not in values or len(values) < 3:
+            continue
+        others = sorted((each["mean"], label) for label, each in values.items() if label != method)
+        best, label = others[0]
+        mine = values[method]["mean"]
+        span = values[worst]["mean"] - min(best, mine)
+        gap = f"{100.0 * max(0.0, mine - best) / span:.1f} %" if span > 0 else "–"
+        runs = sum(run.problem == problem["label"] and run.method == label for run in table.runs)
+        few = f" ({runs} of {found_seeds(table)} seeds)" if runs < found_seeds(table) else ""
+        cells = [with_error(values[each]["mean"], values[each]["error"]) for each in (method, label, worst)]
+        cells = [f"**{cells[0]}**" if mine <= best else cells[0], f"{label}{few}: {cells[1]}", cells[2]]
+        rows.append([heading(problem), *cells, gap])
+    return markdown(["problem", method, "best of the others", worst, "behind, of the range"], rows)
+
+
+def found_seeds(table: Table) -> int:
+    """Return the number of repetitions that some method has made."""
+    return len({run.repetition for run in table.runs})
+
+
 def heading(problem: dict[str, Any]) -> str:
     """Return a problem's label with its number of parameters, if that is not in it."""
     label, dim = problem["label"], str(problem["dim"])
@@ -167,7 +197,14 @@ def compared(table: Table) -> str:
     return f"{final_values(table)}\n\n{verdicts(table)}"
 
 
+def ahead(table: Table) -> str:
+    """Return BOIDS against the best of the others, all final values, and what the tests say of them."""
+    return f"{against_the_best(table)}\n\n{compared(table)}"
+
+
 PARTS = (
+    Part("ahead", DOCS / "results.md", ahead, ("curves", "ranks", "profile", "times")),
+    Part("ahead-long", DOCS / "results.md", ahead, ("curves", "ranks")),
     Part("results", DOCS / "results.md", compared, ("curves", "ranks", "profile", "times")),
     Part("ablation", DOCS / "results.md", compared, ("curves", "ranks")),
     Part("quality", DOCS / "benchmarks.md", compared, ("curves",)),
