@@ -268,6 +268,15 @@ def test_a_result_that_cannot_be_read_changes_nothing(result, words):
     assert len(generator._course.open) == 2
 
 
+def test_numbers_that_went_through_a_data_frame():
+    """A column with and without numbers is one of floats and nan."""
+    generator = BoidsGenerator(box(2), budget=20, seed=0)
+    (point,) = generator.suggest(1)
+    generator.ingest([point | {"_id": 0.0, "f": 1.0}, {"x0": 0.0, "x1": 0.0, "_id": math.nan, "f": 2.0}])
+    assert generator._course.own == [True, False]
+    assert generator.vocs == box(2)
+
+
 def test_no_result_is_taken_twice():
     generator = BoidsGenerator(box(2), budget=20, seed=0)
     (point,) = generator.suggest(1)

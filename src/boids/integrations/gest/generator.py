@@ -5,9 +5,11 @@ The generator standard of the CAMPA consortium, https://github.com/campa-consort
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from typing import Any, final
 
+import numpy as np
 from gest_api import Generator
 from gest_api.vocs import VOCS
 
@@ -49,6 +51,11 @@ class BoidsGenerator(Generator):  # type: ignore[misc]  # the library has no typ
     log
         The names of continuous variables that are searched on a logarithmic scale.
 
+    Attributes
+    ----------
+    vocs
+        The problem, which Xopt asks its generator for.
+
     Examples
     --------
     >>> vocs = VOCS(variables={f"x{i}": [-1.0, 1.0] for i in range(30)}, objectives={"f": "MINIMIZE"})
@@ -72,6 +79,7 @@ class BoidsGenerator(Generator):  # type: ignore[misc]  # the library has no typ
         log: Collection[str] = (),
     ) -> None:
         super().__init__(vocs)
+        self.vocs = vocs
         self._translation = Translation(vocs, log)
         plan = USUAL_BUDGET if budget is None else budget
         space, n_constraints = self._translation.space, self._translation.n_constraints
@@ -139,6 +147,8 @@ class BoidsGenerator(Generator):  # type: ignore[misc]  # the library has no typ
     def _number(self, result: Mapping[str, Any], label: str, before: list[int | None]) -> int | None:
         """Return which suggestion a result belongs to, None if to none."""
         number = result.get(_ID)
+        if isinstance(number, (float, np.floating)) and (math.isnan(number) or number.is_integer()):
+            number = None if math.isnan(number) else int(number)  # a column of a data frame with and without numbers
         if number is None:
             return None
         if not is_integer(number) or number not in self._course.open or number in before:
