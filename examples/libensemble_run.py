@@ -3,7 +3,7 @@
 python examples/libensemble_run.py [evaluations]        (needs `pip install "boids-opt[gest]" libensemble`)
 """
 
-import os
+import contextlib
 import sys
 import tempfile
 
@@ -53,7 +53,6 @@ def main():
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:  # libEnsemble leaves files where it runs
-        os.chdir(folder)
+    # libEnsemble leaves files where it runs.
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         main()
-        os.chdir("/")

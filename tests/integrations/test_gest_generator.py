@@ -55,7 +55,7 @@ def test_it_is_what_the_standard_asks_for():
     generator.finalize()
 
 
-@pytest.mark.parametrize("method", ["boids", "turbo", "cmaes", "random"])
+@pytest.mark.parametrize("method", ["boids", "turbo", "random"])
 def test_a_seed_makes_a_run_reproducible(method):
     runs = [carry_out(BoidsGenerator(box(5), method, budget=14, seed=3), 14) for _ in range(2)]
     assert runs[0] == runs[1]
@@ -155,9 +155,9 @@ def test_constraints_are_at_most_zero_where_they_hold():
 
 def test_the_best_feasible_region_is_found():
     vocs = box(6, constraints={"c": ["GREATER_THAN", 0.5]})
-    generator = BoidsGenerator(vocs, budget=50, seed=0)
+    generator = BoidsGenerator(vocs, budget=35, seed=0)
     feasible = []
-    for _ in range(50):
+    for _ in range(35):
         (point,) = generator.suggest(1)
         value, constraint = bowl(point), point["x0"]
         generator.ingest([point | {"f": value, "c": constraint}])

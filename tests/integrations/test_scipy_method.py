@@ -38,15 +38,20 @@ def test_it_begins_at_x0():
     assert solve(x0=[1] * DIM).trials[0].x.tolist() == [1.0] * DIM
 
 
-def test_without_options_it_plans_by_the_number_of_parameters():
+def test_without_a_budget_it_plans_by_the_number_of_parameters():
     calls = []
 
     def counted(x):
         calls.append(x)
         return bowl(x)
 
-    scipy.optimize.minimize(counted, [0.0] * 2, method=boids.scipy_method, bounds=[(-1, 1)] * 2)
-    assert len(calls) == 100
+    for dim in (2, 30, 400):
+        calls.clear()
+        options = {"method": "random"}
+        scipy.optimize.minimize(
+            counted, [0.0] * dim, method=boids.scipy_method, bounds=[(-1, 1)] * dim, options=options
+        )
+        assert len(calls) == {2: 100, 30: 300, 400: 1000}[dim]
 
 
 @pytest.mark.parametrize("bounds", [Bounds(-2, 2), Bounds([-2] * DIM, [2] * DIM), np.array(BOX), tuple(BOX)])
@@ -91,7 +96,7 @@ def test_linear_constraints_hold_at_every_point():
     ids=["one", "several"],
 )
 def test_nonlinear_constraints_are_black_box_constraints(constraints):
-    result = solve(constraints=constraints, method="boids", budget=40)
+    result = solve(constraints=constraints, method="boids", budget=30)
     assert result.feasible
     assert 0.5 <= result.x[0] + result.x[1] <= 1.0
     assert result.x[2] <= 0.0

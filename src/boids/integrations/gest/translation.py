@@ -224,7 +224,10 @@ def _choice(variable: DiscreteVariable) -> _Variable:
 
 
 def _same(one: Any, other: Any) -> bool:
+    """Whether two values of a variable are the same but for rounding."""
+    if isinstance(other, np.ndarray):
+        return np.shape(one) == other.shape and bool(np.allclose(one, other, rtol=_ROUNDING, atol=0.0))
     try:
-        return bool(np.allclose(one, other, rtol=_ROUNDING, atol=0.0))
-    except (TypeError, ValueError):  # not numbers
-        return bool(one == other)
+        return bool(one == other) or math.isclose(one, other, rel_tol=_ROUNDING)
+    except (TypeError, ValueError):  # words, or not one value
+        return False
