@@ -57,7 +57,7 @@ OPTIONAL = {
     "nevergrad", "smac", "ConfigSpace",
 }  # fmt: skip
 # Adapters, which are imported by those who have the library; the package says so in a sentence if it is missing.
-ADAPTS = {"integrations/optuna": "optuna"}
+ADAPTS = {"integrations/optuna": "optuna", "integrations/gest": "gest_api", "integrations/sklearn": "sklearn"}
 PICKLES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
 
 

@@ -14,7 +14,10 @@ PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text()
     for path in (
         ROOT / "README.md",
-        *(ROOT / "docs" / name for name in ("objectives.md", "optuna.md", "problems.md", "runs.md")),
+        *(
+            ROOT / "docs" / name
+            for name in ("gest.md", "integrations.md", "objectives.md", "optuna.md", "problems.md", "runs.md")
+        ),
     )
 }
 BLOCKS = {

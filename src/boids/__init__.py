@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         TellError,
         WorkersGone,
     )
+    from boids.integrations.scipy import scipy_method
     from boids.isolation import Isolated, isolate
     from boids.optimizer import Optimizer
     from boids.program import Program
@@ -65,6 +66,7 @@ _HOME = {
     "WorkersGone": "boids.errors",
     "Store": "boids.store",
     "cite": "boids.citations",
+    "scipy_method": "boids.integrations.scipy",
 }
 
 __all__ = [
@@ -99,6 +101,7 @@ __all__ = [
     "isolate",
     "minimize",
     "problems",
+    "scipy_method",
 ]
 
 

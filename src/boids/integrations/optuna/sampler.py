@@ -26,8 +26,8 @@ from optuna.trial import FrozenTrial, TrialState
 
 from boids.algorithms import Algorithm
 from boids.errors import BoidsError, shown
+from boids.integrations.course import Course
 from boids.integrations.optuna.common_parameters import CommonParameters
-from boids.integrations.optuna.course import Course
 from boids.integrations.optuna.shelf import Shelf
 from boids.integrations.optuna.translation import Translation, translatable
 from boids.ledger import protected

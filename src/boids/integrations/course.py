@@ -1,7 +1,7 @@
-"""A method on its way through a study: what it has been told, what is under way, and its state.
+"""A method on its way through a study of another library: what it has been told, what is under way, and its state.
 
 It differs from a `boids.run.Run` in that others take part. The trials belong to the study, which any number of
-processes carry out; some trials were proposed by others, or by nobody. And the study may go on beyond the budget that
+processes may carry out; some were proposed by others, or by nobody. And the study may go on beyond the budget that
 the method plans with. A proposal that is on record here comes back to the method as its own, any other finished trial
 as an earlier evaluation.
 
@@ -73,6 +73,11 @@ class Course:
         self._ledger = Ledger(setup.space, setup.domain)  # of what was told only: the study knows what is under way
         self._horizon = 0
         self._due: list[int] = []
+
+    @property
+    def ready(self) -> int:
+        """How many proposals can be made at once without any of them missing the outcome of another."""
+        return max(1, self.setup.algorithm.ready(self._state))
 
     def due(self, count: int) -> list[int]:
         """Return which of a study's `count` trials have not been told, lowest number first."""
