@@ -28,6 +28,7 @@ from boids.algorithms.vanilla_bo import VanillaBO
 from boids.errors import MethodError, did_you_mean, shown
 from boids.opponents import OPPONENTS
 
+#: The methods of this package, by the names that users type.
 ALGORITHMS: dict[str, type[Any]] = {
     cls.name: cls
     for cls in (
