@@ -78,6 +78,7 @@ pygments_dark_style = "github-dark"
 
 # Mathematics as MathML, which every current browser draws by itself. MathJax would be two megabytes of scripts and
 # fonts to ship with the site, or a network; pictures would need LaTeX. docutils, which Sphinx stands on, converts it.
+# The site has 80 kB of a mathematical font for machines without one (boids.css).
 html_math_renderer = "mathml"
 
 
