@@ -8,6 +8,7 @@ nor to read it.
 from __future__ import annotations
 
 import tomllib
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from sphinx.application import Sphinx
 from boids import __version__
 
 ROOT = Path(__file__).parent.parent
+#: Defaults with more characters are named by their class alone.
+LONG = 60
 METADATA = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 project = "boids"
@@ -78,7 +81,7 @@ pygments_dark_style = "github-dark"
 
 # Mathematics as MathML, which every current browser draws by itself. MathJax would be two megabytes of scripts and
 # fonts to ship with the site, or a network; pictures would need LaTeX. docutils, which Sphinx stands on, converts it.
-# The site has 80 kB of a mathematical font for machines without one (boids.css).
+# The site has 100 kB of a mathematical font for machines without one (boids.css).
 html_math_renderer = "mathml"
 
 
@@ -90,6 +93,26 @@ def _inline_math(translator: Any, node: nodes.math) -> None:
 def _display_math(translator: Any, node: nodes.math_block) -> None:
     translator.body.append(f'<div class="math-block">{tex2mathml(node.astext(), as_block=True)}</div>')
     raise nodes.SkipNode
+
+
+def _settings(thing: Any) -> list[Any]:
+    """Return the fields of a method that say where their default comes from."""
+    return [f for f in fields(thing) if "source" in f.metadata] if is_dataclass(thing) else []
+
+
+def _shorten_signature(_: Sphinx, what: str, __: str, thing: Any, ___: Any, signature: str, returned: str) -> Any:
+    # Dozens of settings: they are listed below, with their sources.
+    return ("(**settings)", returned) if what == "class" and _settings(thing) else (signature, returned)
+
+
+def _list_settings(_: Sphinx, what: str, __: str, thing: Any, ___: Any, lines: list[str]) -> None:
+    found = _settings(thing) if what == "class" else []
+    if found:
+        lines += ["", "Parameters", "----------"]
+    for f in found:
+        default = repr(f.default) if len(repr(f.default)) < LONG else f"{type(f.default).__name__}(…)"
+        words = f.metadata["source"].replace("|", "\\|").replace("*", "\\*")
+        lines += [f"{f.name}", f"    ``{default}``; {words or 'ours'}"]
 
 
 _as_written: dict[str, list[str]] = {}
@@ -105,7 +128,12 @@ def _restore_docstring(_: Sphinx, what: str, name: str, __: Any, ___: Any, lines
 
 
 def setup(app: Sphinx) -> None:
-    """Register the renderer of mathematics, and keep napoleon from taking "Sentence: more" for "type: description"."""
+    """Register the renderer of mathematics, and what the reference needs.
+
+    napoleon takes "A sentence: more" of an attribute for "type: description", so these docstrings are put back.
+    """
+    app.connect("autodoc-process-signature", _shorten_signature)
+    app.connect("autodoc-process-docstring", _list_settings, priority=300)
     app.connect("autodoc-process-docstring", _keep_docstring, priority=400)
     app.connect("autodoc-process-docstring", _restore_docstring, priority=600)
     app.add_html_math_renderer("mathml", (_inline_math, None), (_display_math, None))

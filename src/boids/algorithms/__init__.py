@@ -50,7 +50,7 @@ ALGORITHMS: dict[str, type[Any]] = {
     )
 }
 
-#: A view of both: what is added to either is seen.
+#: The methods of this package and of others, by name; a view of both, so that what is added to either is seen.
 METHODS: Mapping[str, type[Any]] = ChainMap(ALGORITHMS, OPPONENTS)
 
 __all__ = [
