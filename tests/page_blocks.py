@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import boids
 from boids.cli import main
@@ -105,6 +106,19 @@ def run_page(path: Path, folder: Path) -> None:
     """Run the blocks of a page in a folder, which must be the current one."""
     for name in ("experiments", "examples", "benchmarks"):
         (folder / name).symlink_to(ROOT / name)
+    programs = folder / ".programs"
+    _write(programs / "python", f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
+    with patch.dict(os.environ, {"PATH": os.pathsep.join([str(programs), os.environ["PATH"]])}):
+        try:
+            _run_blocks(path, folder)
+        finally:
+            # Modules of one page must not answer for those of another.
+            for name, module in list(sys.modules.items()):
+                if (getattr(module, "__file__", None) or "").startswith(str(folder)):
+                    del sys.modules[name]
+
+
+def _run_blocks(path: Path, folder: Path) -> None:
     namespace: dict[str, Any] = {"__name__": "__main__"}
     for block in runnable(path):
         if block.note == "file":
@@ -143,13 +157,10 @@ def _shell(block: Block, folder: Path) -> None:
         for line in lines:
             _command(line, more, block)
         return
-    programs = folder / ".programs"
-    _write(programs / "python", f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
-    _write(programs / "boids", BOIDS.format(python=sys.executable, more=more))
+    _write(folder / ".programs" / "boids", BOIDS.format(python=sys.executable, more=more))
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(Path(boids.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]),
-        "PATH": os.pathsep.join([str(programs), os.environ["PATH"]]),
         "OPENBLAS_NUM_THREADS": "1",
         "PYTHONWARNINGS": "error",
     }
