@@ -152,7 +152,7 @@ def _doctest(block: Block, namespace: dict[str, Any]) -> None:
 def _shell(block: Block, folder: Path) -> None:
     """Run a block in bash; one with nothing but commands of boids in this process, which is quicker."""
     more = shlex.split(block.words) if block.note == "run with" else []
-    lines = [line for line in block.code.splitlines() if line.strip()]
+    lines = [line for line in block.code.replace("\\\n", " ").splitlines() if line.strip()]
     if all(ONLY_BOIDS.match(line) for line in lines):
         for line in lines:
             _command(line, more, block)

@@ -1,5 +1,7 @@
 """The code of the documentation runs as it stands; what cannot run is marked, with its reason, and counted."""
 
+import re
+
 import pytest
 from page_blocks import ROOT, blocks, left_out, pages, run_page, runnable
 
@@ -24,6 +26,14 @@ def test_what_is_not_run_says_why():
     assert all(len(block.words.split()) >= 2 for block in marked)
     listed = "\n".join(f"{block.place}: {block.words}" for block in marked)
     assert len(marked) == NOT_RUN, f"{len(marked)} blocks are not run:\n{listed}"
+
+
+def test_readers_are_told_the_names_of_files():
+    # The comment that names a file is not shown to them.
+    for path in pages():
+        shown = re.sub(r"<!--.*?-->", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for block in blocks(path):
+            assert block.note != "file" or f"`{block.words}`" in shown, f"{block.place}: say that it is {block.words}"
 
 
 def test_no_block_slips_through():

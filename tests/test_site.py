@@ -2,7 +2,10 @@
 
 import importlib
 import inspect
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -79,6 +82,15 @@ def test_every_public_name_says_what_it_is():
     for name in boids.__all__:
         value = getattr(boids, name)
         assert name == "FAILED" or inspect.getdoc(value), name
+
+
+def test_the_picture_of_a_step_can_be_made(tmp_path):
+    """Its script watches functions inside BOIDS, which may be renamed."""
+    script, picture = DOCS / "figures" / "how_it_works.py", tmp_path / "step.png"
+    options = ["--dim", "12", "--budget", "26", "--output", str(picture)]
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    subprocess.run([sys.executable, str(script), *options], check=True, env=environment, stdout=subprocess.DEVNULL)
+    assert picture.stat().st_size > 10_000
 
 
 def test_nothing_is_fetched():
