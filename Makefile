@@ -4,7 +4,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow lint format bench bench-baseline results clean help
+.PHONY: demo test test-slow lint format docs dist bench bench-baseline results clean help
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -39,6 +39,20 @@ test: lint  ## lint, types and the test suite (all but the long statistics of te
 
 test-slow: $(VENV)/.installed-test  ## the long statistics
 	$(BIN)/pytest -n 2 -m slow
+
+$(VENV)/.installed-docs: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@ $(VENV)/.installed
+
+docs: $(VENV)/.installed-docs  ## the site, in build/docs; warnings are errors
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --nitpicky --quiet -d build/doctrees -c docs . build/docs
+	@echo "The site is build/docs/index.html."
+
+dist: $(VENV)/bin/python  ## wheel and sdist in dist/, and a trial of the wheel in an empty environment
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'build>=1.2'
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python tests/try_wheel.py dist
 
 bench: $(VENV)/.installed-test  ## speed and memory, written to docs/benchmarks.md (15 minutes); PART=growth for one part
 	$(BIN)/python -m benchmarks $(PART)

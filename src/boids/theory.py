@@ -98,7 +98,7 @@ def claimed_lower_bound(g: ArrayLike, h1: ArrayLike, h2: ArrayLike) -> float:
 
 
 def proven_lower_bound(g: ArrayLike, h1: ArrayLike, h2: ArrayLike) -> float:
-    """Return |g|² minᵢ (h1ᵢ² + h2ᵢ²) / 12, a bound that holds for all vectors and for every inertia term."""
+    """Return ‖g‖² minᵢ (h1ᵢ² + h2ᵢ²) / 12, a bound that holds for all vectors and for every inertia term."""
     g, h1, h2 = _vectors(g, h1, h2)
     return float(np.sum(g**2) * np.min(h1**2 + h2**2)) / 12
 

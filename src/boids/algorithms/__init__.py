@@ -28,6 +28,7 @@ from boids.algorithms.vanilla_bo import VanillaBO
 from boids.errors import MethodError, did_you_mean, shown
 from boids.opponents import OPPONENTS
 
+#: The methods of this package, by the names that users type.
 ALGORITHMS: dict[str, type[Any]] = {
     cls.name: cls
     for cls in (
@@ -49,7 +50,7 @@ ALGORITHMS: dict[str, type[Any]] = {
     )
 }
 
-#: A view of both: what is added to either is seen.
+#: The methods of this package and of others, by name; a view of both, so that what is added to either is seen.
 METHODS: Mapping[str, type[Any]] = ChainMap(ALGORITHMS, OPPONENTS)
 
 __all__ = [

@@ -13,7 +13,7 @@ s_c     its variance, √(Σ v_i²) over the coordinates of c        (C,)
 K       Σ_c κ_c(X, X) + σ² I + diag(V), with known noise V       (n, n)
 W       αα ᵀ - K⁻¹, α = K⁻¹ y: twice the likelihood's derivative in K
 
-The posterior of component c has mean κ_cᵀα and variance s_c - |L⁻¹κ_c|²; the means of all components add up to the
+The posterior of component c has mean κ_cᵀα and variance s_c - ‖L⁻¹κ_c‖²; the means of all components add up to the
 mean of the sum. Kernels are symmetric: only the lower triangle is computed, a block of rows at a time, so that one
 component's numbers stay in the cache and memory is that of two n×n matrices.
 """

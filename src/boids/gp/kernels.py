@@ -6,7 +6,7 @@ Rasmussen & Williams, *Gaussian Processes for Machine Learning*, chapter 4; spec
 Notation
 --------
 a       x / lengthscales, a scaled point                                      (n, d)
-q       |a - a'|², the scaled squared distance                                 any shape
+q       ‖a - a'‖², the scaled squared distance                                 any shape
 k(q)    correlation, k(0) = 1; the covariance is signal_variance * k
 k'(q)   dk/dq, the one derivative from which every gradient follows: in hyper-parameters and in x
 """

@@ -45,7 +45,7 @@ false_alarms_ignored = np.errstate(invalid="ignore")
 
 
 def squared_distances(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """Return |a_i - b_j|² for rows of `a` (n, d) and `b` (m, d), through one matrix product."""
+    """Return ‖a_i - b_j‖² for rows of `a` (n, d) and `b` (m, d), through one matrix product."""
     q: NDArray[Any] = a @ b.T
     q *= -2.0
     q += np.einsum("ij,ij->i", a, a)[:, None]

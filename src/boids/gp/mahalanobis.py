@@ -8,7 +8,7 @@ Notation
 Y, v    inputs (n, d), outputs (n,)
 U       upper triangular, Γ = UᵀU                     (d, d)
 A       Y Uᵀ                                          (n, d)
-k       s² exp(-½ |a - a'|²) = s² exp(-½ (y - y')ᵀ Γ (y - y'))
+k       s² exp(-½ ‖a - a'‖²) = s² exp(-½ (y - y')ᵀ Γ (y - y'))
 V       known noise variances                         (n,)
 K       k(A, A) + σ² I + diag(V)                      (n, n)
 θ       (the d (d + 1) / 2 entries of U row by row, log s², log σ² if it is free)

@@ -6,10 +6,10 @@ Notation
 --------
 X       training inputs                                   (n, d)
 Z       points to predict                                 (q, d)
-κ       s² k(|x - z|²), covariances between X and a z     (n,)
+κ       s² k(‖x - z‖²), covariances between X and a z     (n,)
 L       lower Cholesky factor of K = s² k + σ² I + diag(V) (n, n)
 α       K⁻¹ (y - μ)                                       (n,), or (n, C) for C functions with one kernel
-mean(z) = μ + κᵀα,   variance(z) = s² - |L⁻¹κ|²           (q,) or (q, C), and (q,) in either case
+mean(z) = μ + κᵀα,   variance(z) = s² - ‖L⁻¹κ‖²           (q,) or (q, C), and (q,) in either case
 
 With the inverse factor L⁻¹ cached, the variances of q points are one matrix product. Cost of q predictions:
 q n d + q n² / 2 multiply-adds.

@@ -4,7 +4,7 @@ Rasmussen & Williams, eqs. 2.23-2.24, differentiated.
 
 Notation
 --------
-κ       s² k(|x - z|²), covariances between the training inputs and a z      (n,)
+κ       s² k(‖x - z‖²), covariances between the training inputs and a z      (n,)
 w       K⁻¹κ, so that variance(z) = s² - κᵀw                                 (n,)
 ∂mean/∂z = Σ_j α_j ∂κ_j/∂z,   ∂variance/∂z = -2 Σ_j w_j ∂κ_j/∂z,   ∂κ_j/∂z = 2 s² k'(q_j) (z - x_j) / ℓ²
 

@@ -12,6 +12,7 @@ from boids.errors import ProblemError, did_you_mean
 from boids.problems import coco, extras, lander, lasso, mopta, mujoco, rover, synthetic, tuning, wrappers
 from boids.problems.problem import Problem, ProblemFactory, integer
 
+#: What is known about each problem, by the names that users type.
 PROBLEMS: dict[str, ProblemFactory] = {
     **synthetic.FACTORIES,
     **mopta.FACTORIES,
