@@ -54,7 +54,7 @@ STANDS_ON = {"problems": {"space", "records", "errors"}}
 OPTIONAL = {
     "matplotlib", "torch", "sklearn", "pymoo", "optuna", "gest_api", "mujoco", "gymnasium", "jax", "numpyro", "dask",
     "distributed", "pyarrow", "pandas", "cma", "cocoex", "Box2D", "imageio", "cmaes", "gpytorch", "botorch",
-    "nevergrad", "smac", "ConfigSpace",
+    "nevergrad", "smac", "ConfigSpace", "starlette", "uvicorn",
 }  # fmt: skip
 # Adapters, which are imported by those who have the library; the package says so in a sentence if it is missing.
 ADAPTS = {"integrations/optuna": "optuna"}

@@ -54,9 +54,7 @@ def read_news(db: sqlite3.Connection, entry: Entry, summary: RunSummary, known: 
     if known < entry.progress.asked:
         raise DamageError("trials are missing")
     progress = entry.progress
-    return RunNews(
-        summary, progress.times, progress.meta, read_setup(db, entry), read_state(db, entry), tuple(rows)
-    )
+    return RunNews(summary, progress.times, progress.meta, read_setup(db, entry), read_state(db, entry), tuple(rows))
 
 
 def read_some(db: sqlite3.Connection, entry: Entry, numbers: Iterable[int]) -> tuple[TrialRow, ...]:
