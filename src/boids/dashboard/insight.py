@@ -17,7 +17,7 @@ from boids.records import IntArray
 #: Evaluations that the model of the importance is fitted to: with a thousand parameters that takes a few seconds.
 POINTS = 200
 #: Parameters that are named, and evaluations that are drawn as lines.
-MOST_NAMES, MOST_LINES = 100, 300
+MOST_NAMES, MOST_LINES = 2000, 300
 
 CAVEAT = (
     "It is the slope of a Gaussian process with a length scale per parameter, fitted to this run, at the points that "
