@@ -37,18 +37,19 @@ class Listening:
     url: str
     token: str | None
     _listener: socket.socket
-    _app: Any
+    _server: Any
 
     def serve(self) -> None:
-        """Answer requests until the process is told to end."""
-        import uvicorn
+        """Answer requests until the process is told to end, or `end` is called."""
+        try:
+            with contextlib.suppress(KeyboardInterrupt):  # the way to end it
+                self._server.run(sockets=[self._listener])
+        finally:
+            self._listener.close()
 
-        # Streams of events never end by themselves, so they are not waited for.
-        config = uvicorn.Config(
-            self._app, log_level="critical", access_log=False, lifespan="off", timeout_graceful_shutdown=1
-        )
-        with contextlib.suppress(KeyboardInterrupt):  # the way to end it
-            uvicorn.Server(config).run(sockets=[self._listener])
+    def end(self) -> None:
+        """Let `serve` return, in another thread."""
+        self._server.should_exit = True
 
 
 def listen(
@@ -86,7 +87,17 @@ def listen(
     shown = f"[{host}]" if ":" in host else host
     query = "" if token is None else f"?token={token}"
     url = f"http://{shown}:{listener.getsockname()[1]}/{query}"
-    return Listening(url, token, listener, application(Library(Places(paths)), host, token))
+    return Listening(url, token, listener, _server(application(Library(Places(paths)), host, token)))
+
+
+def _server(app: Any) -> Any:
+    import uvicorn
+
+    # Streams of events never end by themselves, so they are not waited for.
+    config = uvicorn.Config(
+        app, log_level="critical", access_log=False, lifespan="off", ws="none", timeout_graceful_shutdown=1
+    )
+    return uvicorn.Server(config)
 
 
 def _listener(host: str, port: int | None) -> socket.socket:

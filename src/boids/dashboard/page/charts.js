@@ -54,10 +54,10 @@ export class Chart {
       scales: { x: { time: false, ...wanted.xScale }, ...wanted.scales },
       series: [{}, ...wanted.series],
       axes: [
-        axis(xLabel, { size: 30, values: short }),
-        axis(yLabel, { size: 62, values: short, ...wanted.yAxis }),
+        axis(xLabel, { size: 26, labelSize: 18, values: short }),
+        axis(yLabel, { size: 54, labelSize: 18, values: short, ...wanted.yAxis }),
       ],
-      padding: [10, 12, 0, 0],
+      padding: [10, 10, 0, 0],
       hooks: {
         draw: [(u) => wanted.draw?.(u)],
         setCursor: [(u) => {

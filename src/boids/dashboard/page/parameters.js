@@ -97,7 +97,7 @@ export class ParameterPanels {
     const drawn = await fetch(`api/runs/${this.key}/coordinates?${query}`).then((r) => r.json()).catch(() => null);
     if (!drawn?.lines) return;
     const order = [...drawn.lines].sort((a, b) => b.value - a.value);  // the best are drawn last, on top
-    order.forEach((line, place) => { line.share = order.length > 1 ? 1 - place / (order.length - 1) : 0; });
+    order.forEach((line, place) => { line.share = order.length > 1 ? place / (order.length - 1) : 1; });
     this.drawn = { axes: drawn.axes, lines: order };
     const all = this.course.counts.done;
     this.lineNote.textContent = `${order.length < all ? `The best ${count(Math.floor(order.length / 2))} evaluations and a spread of the others, ${count(order.length)} of ${count(all)}` : `All ${count(all)} successful evaluations`}; coloured by rank. Click a line for its evaluation.`;

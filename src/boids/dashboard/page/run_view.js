@@ -222,7 +222,7 @@ export class RunView {
       scales: { y: { range: (u, low, high) => [-0.5, Math.max(4, (high ?? 0)) + 0.5] } },
       series: [
         { paths: noLine, points: { show: true, size: 6, fill: colour("series-1"), stroke: colour("series-1") } },
-        { paths: noLine, points: { show: true, size: 9, fill: colour("series-2"), stroke: colour("panel"), width: 1.5 } },
+        { paths: noLine, points: { show: true, size: 7, fill: colour("series-2"), stroke: colour("series-2") } },
       ],
       draw: (u) => markers(u, this.course.changes.map((change) => ({ at: change.at + 1, dash: change.kind === "split" })), colour("line"), colour("ink")),
       tip: (i) => (this.course.columns.phase[i] !== "line" ? null : [`Evaluation ${count(i + 1)}`, `line ${this.course.columns.line[i]}`, `reward ${number(this.course.columns.reward[i], 4)}`]),
