@@ -125,7 +125,7 @@ def test_nothing_is_ever_written(tmp_path, ended):
         running = carry_out(tmp_path, pause=0.01, store="kept/runs.db")
         _until(lambda: _told(kept / "runs.db") > 8)
         running.send_signal(signal.SIGKILL)
-        running.communicate()
+        running.wait()
         assert (kept / "runs.db-wal").exists()
     before = fingerprints(kept)
     shown = library(kept)
@@ -213,7 +213,7 @@ def test_events_are_json_whatever_the_numbers_are():
 
 def test_a_course_counts_changes():
     course = Course()
-    row = tuple([0, "pending", *[None] * 13])
+    row = (0, "pending", *[None] * 13)
     course.put([row])
     seen = course.revision
     course.put([row])
@@ -344,8 +344,8 @@ def test_how_runs_stand(tmp_path):
         made_run(path, status, count=3, status=status)
     standing = {line["id"]: line["standing"] for line in library(path).runs()[0].values()}
     assert standing == {
-        "running": "stopped", "budget": "finished", "interrupted": "stopped", "workers": "failed", "timeout": "finished",
-        "my own word": "finished",
+        "running": "stopped", "budget": "finished", "interrupted": "stopped", "workers": "failed",
+        "timeout": "finished", "my own word": "finished",
     }  # fmt: skip
 
 
