@@ -56,6 +56,7 @@ def opened(browser, url, size=LAPTOP, scheme="light"):
     until(lambda: browser.execute_script("return document.documentElement.dataset.ready") == "yes")
     yield browser
     assert browser.execute_script("return window.harmed") is None
+    assert not {"null", "undefined", "NaN", "[object"} & set(text(browser, "body").split())
     assert browser.get_log("browser") == []
     messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
     requests = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
@@ -119,6 +120,7 @@ def test_a_thousand_parameters_fit(browser, url, size):
         assert too_wide == []
         browser.execute_script("document.querySelector('#evaluations .rows .row').click()")
         until(lambda: count(browser, "dialog[open] .values div") == 1000)
+        assert "null" not in text(browser, "dialog")
         search = browser.find_element(By.CSS_SELECTOR, "dialog input")
         search.send_keys("x[77")
         assert count(browser, "dialog .values div") == 11  # x[77] and x[770] … x[779]

@@ -35,6 +35,12 @@ export class Chart {
     this.data = null;
     this.observer = new ResizeObserver(() => this.resize());
     this.observer.observe(this.box);
+    this.inSight = true;
+    this.sight = new IntersectionObserver((entries) => {
+      this.inSight = entries[entries.length - 1].isIntersecting;
+      if (this.inSight && this.stale) this.update(this.data);
+    }, { rootMargin: "200px" });
+    this.sight.observe(this.box);
     charts.add(this);
   }
 
@@ -57,7 +63,7 @@ export class Chart {
         axis(xLabel, { size: 26, labelSize: 18, values: short }),
         axis(yLabel, { size: 54, labelSize: 18, values: short, ...wanted.yAxis }),
       ],
-      padding: [10, 10, 0, 0],
+      padding: [10, 16, 0, 0],
       hooks: {
         draw: [(u) => wanted.draw?.(u)],
         setCursor: [(u) => {
@@ -80,7 +86,8 @@ export class Chart {
   /** Draw these data; a chart that is zoomed in stays so until it is double-clicked. */
   update(data) {
     this.data = data;
-    if (!this.box.clientWidth) return;
+    this.stale = !this.inSight;  // drawn when it is scrolled to
+    if (this.stale || !this.box.clientWidth) return;
     if (!this.plot) { this.build(); return; }
     const { min, max } = this.plot.scales.x;
     const old = this.plot.data[0];
@@ -101,6 +108,7 @@ export class Chart {
 
   destroy() {
     this.observer.disconnect();
+    this.sight.disconnect();
     this.plot?.destroy();
     this.plot = null;
     charts.delete(this);

@@ -38,8 +38,14 @@ export function ago(moment) {
 
 /** A moment as local date and time. */
 export function moment(seconds) {
-  return seconds ? new Date(seconds * 1000).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" }) : "–";
+  if (!seconds) return "–";
+  const date = new Date(seconds * 1000);
+  const two = (value) => String(value).padStart(2, "0");
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
+
+/** A share as a percentage. */
+export const percent = (share) => (share > 0 && share < 0.001 ? "< 0.1 %" : `${number(100 * share, share < 0.1 ? 2 : 3)} %`);
 
 export const plural = (n, word) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
 
@@ -53,7 +59,12 @@ export function h(tag, attributes = {}, ...children) {
     else if (name === "value") element.value = value;
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return fill(element, children);
+}
+
+/** Give an element other children; what is missing is left out. */
+export function fill(element, ...children) {
+  element.replaceChildren(...children.flat(2).filter((child) => child !== null && child !== undefined && child !== false));
   return element;
 }
 

@@ -1,6 +1,6 @@
 // Which parameters mattered, and how the evaluations lie along the most important of them.
 import { colour } from "./charts.js";
-import { count, h, number, panel } from "./format.js";
+import { count, h, number, panel, percent } from "./format.js";
 
 const FEWEST = 5;
 
@@ -81,7 +81,7 @@ export class ParameterPanels {
     this.bars.replaceChildren(...rows.map(([name, score, place]) => h("div", { class: "importance" },
       h("span", { class: "soft rank" }, `${place + 1}`), h("span", { class: "name", title: name }, name),
       h("span", { class: "track" }, h("i", { style: { width: `${(100 * score) / most}%` } })),
-      h("span", { class: "score" }, `${number(100 * score, 2)} %`))));
+      h("span", { class: "score" }, percent(score)))));
     if (!rows.length) this.bars.replaceChildren(h("p", { class: "soft" }, "No parameter has that in its name."));
     const trust = found.held_out === null ? "" : found.held_out < 0.2
       ? `Do not rely on it: the model foresees ${number(100 * Math.max(0, found.held_out), 2)} % of the variation of evaluations that it has not seen. `

@@ -1,6 +1,6 @@
 // One run: its head, and the panels that its method gives something to show in.
 import { Chart, colour, crosses, markers, noLine, stepped } from "./charts.js";
-import { ago, choice, count, h, key, moment, number, panel, pill, plural, span } from "./format.js";
+import { ago, choice, count, fill, h, key, moment, number, panel, percent, pill, plural, span } from "./format.js";
 import { ParameterPanels } from "./parameters.js";
 import { TrialTable } from "./table.js";
 
@@ -76,7 +76,7 @@ export class RunView {
       stat("Time", span(times), facts.evaluations ? `${span(times / facts.evaluations)} per evaluation` : ""),
       stat("Last change", ago(facts.updated), moment(facts.updated)),
     ];
-    this.head.replaceChildren(
+    fill(this.head,
       h("p", { class: "back" }, h("a", { href: "#/" }, "← All runs")),
       h("div", { class: "title" }, h("h1", {}, facts.problem), pill(facts.standing)),
       h("p", { class: "soft" }, `${facts.method} · ${plural(facts.dim, "parameter")} · ${facts.kind === "store" ? "seed" : "repetition"} ${facts.seed}`, h("br"), h("span", { class: "id" }, facts.id)),
@@ -133,6 +133,13 @@ export class RunView {
   /** The values that matter: from the best to what is usual, so that a few very bad ones do not flatten the picture. */
   range(low, high, log) {
     const { course } = this;
+    const known = `${course.version} ${log}`;
+    if (this.ranged?.known !== known) this.ranged = { known, range: this.freshRange(low, high, log) };  // sorting takes time
+    return this.ranged.range;
+  }
+
+  freshRange(low, high, log) {
+    const { course } = this;
     if (course.bestValue === null) return low === null ? [0, 1] : log ? [low, high] : [low - 1, high + 1];
     const values = course.columns.value.filter((value) => value !== null);
     const first = course.best.find((value) => value !== null);
@@ -157,7 +164,8 @@ export class RunView {
     if (course.counts.failed) marks.push(key("cross", "failed"));
     this.parts.legend.replaceChildren(...marks);
     const log = this.yBy === "log" && !(course.bestValue > 0);
-    const above = course.bestValue === null ? 0 : c.value.filter((value) => value !== null && value > this.range(null, null, false)[1]).length;
+    const top = course.bestValue === null ? Infinity : this.range(null, null, false)[1];
+    const above = c.value.reduce((sum, value) => sum + (value !== null && value > top), 0);
     this.parts.convergenceNote.textContent = [
       log ? "A logarithmic axis needs values above 0." : "",
       above ? `${plural(above, "value")} above the picture.` : "",
@@ -281,11 +289,11 @@ export class RunView {
       phases.map(([name, seconds]) => h("i", { title: `${name}: ${span(seconds)}`, style: { width: `${(100 * seconds) / total}%`, background: `var(--series-${tints[name] ?? 5})` } })));
     const rows = phases.map(([name, seconds]) => h("tr", {},
       h("th", { scope: "row" }, h("i", { class: "swatch", style: { background: `var(--series-${tints[name] ?? 5})` } }), name),
-      h("td", { class: "soft" }, order[name] ?? "making proposals"), h("td", {}, span(seconds)), h("td", {}, `${number((100 * seconds) / total, 3)} %`)));
+      h("td", { class: "soft" }, order[name] ?? "making proposals"), h("td", {}, span(seconds)), h("td", {}, percent(seconds / total))));
     const groups = new Map();
     for (const [name, seconds] of phases) { const group = order[name] ?? "making proposals"; groups.set(group, (groups.get(group) ?? 0) + seconds); }
     this.parts.times.replaceChildren(
-      h("p", { class: "about" }, [...groups].map(([group, seconds]) => `${number((100 * seconds) / total, 2)} % ${group}`).join(" · ")),
+      h("p", { class: "about" }, [...groups].map(([group, seconds]) => `${percent(seconds / total)} ${group}`).join(" · ")),
       bar, h("table", { class: "plain" }, h("tbody", {}, rows)));
   }
 
@@ -297,9 +305,10 @@ export class RunView {
       series: [{ stroke: colour("series-3"), width: 1.4, fill: colour("series-3-soft"), paths: stepped(), points: { show: false } }],
       tip: () => null,
     });
-    this.parts.workers = new Chart(make, "Evaluations at a time", { height: 170 });
+    this.parts.workers = new Chart(make, "Evaluations at a time", { height: 160 });
     this.parts.workersNote = h("p", { class: "about" });
-    return panel("Workers", { id: "workers" }, this.parts.workersNote, this.parts.workers.box);
+    return panel("Workers", { id: "workers" }, this.parts.workersNote, this.parts.workers.box,
+      h("p", { class: "soft about" }, "Counted from when a proposal is made until its outcome is known; one that is made ahead waits for a worker."));
   }
 
   draw_workers() {
@@ -331,7 +340,7 @@ export class RunView {
     const workers = this.facts.workers ?? peak;
     this.parts.workers.update([xs, ys]);
     const share = wall > 0 ? Math.min(1, busy / (wall * workers)) : 0;
-    const words = `${plural(workers, "worker")}${this.facts.workers ? "" : " (the most seen at a time)"}, busy ${number(100 * share, 2)} % of ${span(wall)}.`;
+    const words = `${plural(workers, "worker")}${this.facts.workers ? "" : " (the most seen at a time)"}, busy ${percent(share)} of ${span(wall)}.`;
     this.parts.workersNote.textContent = words;
     this.parts.workers.label(`Workers: ${words}`);
   }

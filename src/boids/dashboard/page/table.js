@@ -1,5 +1,5 @@
 // The evaluations as a table of which only the rows in sight exist, and all of one evaluation in a dialog.
-import { choice, count, h, moment, number, panel, span } from "./format.js";
+import { choice, count, fill, h, moment, number, panel, span } from "./format.js";
 
 const ROW = 34;
 const STATES = { done: "done", failed: "failed", pending: "under way" };
@@ -159,22 +159,22 @@ export class TrialTable {
     ].filter(Boolean);
     const ranks = this.parameters?.ranks ?? new Map();
     const list = h("div", { class: "values", tabindex: 0, role: "group", "aria-label": "Parameters" });
-    const search = h("input", { type: "search", placeholder: "Search parameters", "aria-label": "Search parameters", oninput: () => fill() });
+    const search = h("input", { type: "search", placeholder: "Search parameters", "aria-label": "Search parameters", oninput: () => listParameters() });
     let order = ranks.size ? "importance" : "space";
-    const fill = () => {
+    const listParameters = () => {
       const wanted = search.value.toLowerCase();
       const rows = answer.names.map((name, place) => [name, answer.values[place], ranks.get(name) ?? Infinity, place])
         .filter(([name]) => name.toLowerCase().includes(wanted));
       rows.sort((a, b) => (order === "importance" ? a[2] - b[2] || a[3] - b[3] : a[3] - b[3]));
       list.replaceChildren(...rows.map(([name, value]) => h("div", {}, h("span", {}, name), h("span", {}, typeof value === "number" ? number(value, 8) : String(value)))));
     };
-    fill();
-    dialog.replaceChildren(
+    listParameters();
+    fill(dialog,
       close, h("h2", { id: "detail-title" }, `Evaluation ${count(trial + 1)}`),
       answer.error ? h("pre", { class: "error" }, answer.error) : null,
       h("dl", { class: "facts" }, pairs.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
       h("div", { class: "tools" }, h("h3", {}, `${count(answer.names.length)} parameters`),
-        choice("Order of the parameters", [["importance", "By importance"], ["space", "As in the space"]], order, (value) => { order = value; fill(); }), search),
+        choice("Order of the parameters", [["importance", "By importance"], ["space", "As in the space"]], order, (value) => { order = value; listParameters(); }), search),
       list);
     if (!dialog.open) dialog.showModal();
     close.focus();
