@@ -19,7 +19,8 @@ FILES = sorted(SOURCE.rglob("*.py"))
 LAYERS = [
     ["__main__"],
     ["cli"],  # the command line
-    ["bench", "integrations", "dashboard", "testing"],  # users of the whole library
+    ["dashboard"],  # watches runs of every kind
+    ["bench", "integrations", "testing"],  # users of the whole library
     ["scipy_style"],  # minimize
     ["progress", "result"],  # how a run is shown and summed up
     ["drive", "plots"],  # the loop; pictures of runs

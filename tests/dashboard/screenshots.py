@@ -99,7 +99,10 @@ def main():
             picture(browser, "compare")
             going_on = start(folder, LIVE)
             browser.get(f"{url}#/run/{row('live')}")
-            until(lambda: script("return Number(document.querySelector('.stat:nth-child(2) dd')?.innerText ?? 0)") > 90, 120)
+            until(
+                lambda: script("return Number(document.querySelector('.stat:nth-child(2) dd')?.innerText ?? 0)") > 90,
+                120,
+            )
             picture(browser, "live", scheme="dark")
             messages = browser.get_log("browser")
             if messages:
