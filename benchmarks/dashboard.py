@@ -2,8 +2,8 @@
 
     python benchmarks/dashboard.py
 
-Makes a run of random search with 10 000 trials of 1000 parameters in a store, then prints the processor time of what the
-server does for a visitor, and the memory of its process.
+Makes a run of random search with 10 000 trials of 1000 parameters in a store, then prints the processor time of what
+the server does for a visitor, and the memory of its process.
 """
 
 from __future__ import annotations

@@ -204,10 +204,12 @@ def test_another_run_under_the_same_name_replaces_the_first(tmp_path):
 
 
 def test_events_are_json_whatever_the_numbers_are():
-    row = {"n": 1, "value": 1.0, "times": {}, "constraints": [float("nan")], "phase": 3, "line": float("inf")}
+    info = {"line": float("inf"), "dim": 4}
+    row = {"n": 1, "value": 1.0, "times": {}, "constraints": [float("nan")], "phase": 3, "info": info}
     made = cells.of_evaluation(row, 5.0)
     assert json.loads(as_event("trials", made).decode().split("data: ")[1])
     assert dict(zip(cells.FIELDS, made, strict=True))["line"] is None
+    assert dict(zip(cells.FIELDS, made, strict=True))["dim"] == 4
     assert len(dict(zip(cells.FIELDS, cells.of_evaluation(row | {"error": "x" * 999}, 0), strict=True))["error"]) == 160
 
 

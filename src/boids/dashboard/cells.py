@@ -33,9 +33,10 @@ def of_evaluation(row: Mapping[str, Any], ended: float) -> Cells:
     worst, feasible = _constraint(row.get("constraints"))
     seconds = float(row["times"].get("evaluate", 0.0))
     failed = row["value"] is None
+    info = {**row.get("info", {}), "phase": row.get("phase")}
     return (
         int(row["n"]) - 1, "failed" if failed else "done", number(row["value"]), None if failed else feasible, worst,
-        ended - seconds, ended, 1, *_facts(row), _short(row.get("error")),
+        ended - seconds, ended, 1, *_facts(info), _short(row.get("error")),
     )  # fmt: skip
 
 
