@@ -212,6 +212,15 @@ def test_empty_and_unknown_runs_say_what_to_do(browser, url, tmp_path):
         until(lambda: "boids run hartmann" in text(browser, "main"))
 
 
+def test_the_token_leaves_the_address(browser, folder):
+    with served(folder, token="correct-horse-battery") as listening:
+        set_screen(browser)
+        browser.get(listening.url)
+        until(lambda: count(browser, "#run-list li") == 4)
+        assert "token" not in browser.current_url
+        assert browser.execute_script("return document.cookie") == ""  # out of reach of scripts
+
+
 def test_colours_follow_the_system_and_the_switch(browser, url):
     def ground():
         return browser.execute_script("return getComputedStyle(document.documentElement).backgroundColor")

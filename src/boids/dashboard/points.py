@@ -107,7 +107,7 @@ def flat(params: Any) -> dict[str, Any]:
 
 def written(value: Any) -> str:
     """Return a value as people read it."""
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _even(choices: Sequence[str]) -> tuple[tuple[float, str], ...]:

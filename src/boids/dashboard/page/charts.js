@@ -13,8 +13,15 @@ const FONT = "12px system-ui, sans-serif";
 
 function axis(label, more = {}) {
   return {
-    label, labelFont: FONT, labelSize: 20, font: FONT, stroke: colour("soft"), labelGap: 2,
-    grid: { stroke: colour("grid"), width: 1 }, ticks: { show: false }, ...more,
+    label,
+    labelFont: FONT,
+    labelSize: 20,
+    font: FONT,
+    stroke: colour("soft"),
+    labelGap: 2,
+    grid: { stroke: colour("grid"), width: 1 },
+    ticks: { show: false },
+    ...more,
   };
 }
 
@@ -36,59 +43,80 @@ export class Chart {
     this.observer = new ResizeObserver(() => this.resize());
     this.observer.observe(this.box);
     this.inSight = true;
-    this.sight = new IntersectionObserver((entries) => {
-      this.inSight = entries[entries.length - 1].isIntersecting;
-      if (this.inSight && this.stale) this.update(this.data);
-    }, { rootMargin: "200px" });
+    this.sight = new IntersectionObserver(
+      (entries) => {
+        this.inSight = entries[entries.length - 1].isIntersecting;
+        if (this.inSight && this.stale) this.update(this.data);
+      },
+      { rootMargin: "200px" },
+    );
     this.sight.observe(this.box);
     charts.add(this);
   }
 
-  label(text) { this.box.setAttribute("aria-label", text); }
+  label(text) {
+    this.box.setAttribute("aria-label", text);
+  }
 
   build() {
     this.plot?.destroy();
     const wanted = this.make();
     const [xLabel, yLabel] = wanted.axes;
     const tip = this.tip;
-    this.plot = new uPlot({
-      width: Math.max(120, this.box.clientWidth),
-      height: this.height,
-      legend: { show: false },
-      cursor: { points: { show: false }, drag: { x: true, y: false }, x: true, y: false,
-        ...(this.sync ? { sync: { key: this.sync, setSeries: false, scales: ["x", null] } } : {}) },
-      scales: { x: { time: false, ...wanted.xScale }, ...wanted.scales },
-      series: [{}, ...wanted.series],
-      axes: [
-        axis(xLabel, { size: 26, labelSize: 18, values: short }),
-        axis(yLabel, { size: 54, labelSize: 18, values: short, ...wanted.yAxis }),
-      ],
-      padding: [10, 16, 0, 0],
-      hooks: {
-        draw: [(u) => wanted.draw?.(u)],
-        setCursor: [(u) => {
-          const place = u.cursor.idx;
-          const lines = place === null || place === undefined || !u.cursor.event ? null : wanted.tip?.(place);
-          tip.hidden = !lines;
-          if (!lines) return;
-          tip.replaceChildren(...lines.map((line) => h("div", {}, line)));
-          const left = u.cursor.left + u.over.offsetLeft;
-          const room = this.box.clientWidth - tip.offsetWidth - 4;
-          tip.style.left = `${Math.max(0, Math.min(left + 14, room))}px`;
-          tip.style.top = `${u.over.offsetTop + 4}px`;
-        }],
+    this.plot = new uPlot(
+      {
+        width: Math.max(120, this.box.clientWidth),
+        height: this.height,
+        legend: { show: false },
+        cursor: {
+          points: { show: false },
+          drag: { x: true, y: false },
+          x: true,
+          y: false,
+          ...(this.sync ? { sync: { key: this.sync, setSeries: false, scales: ["x", null] } } : {}),
+        },
+        scales: { x: { time: false, ...wanted.xScale }, ...wanted.scales },
+        series: [{}, ...wanted.series],
+        axes: [
+          axis(xLabel, { size: 26, labelSize: 18, values: short }),
+          axis(yLabel, { size: 54, labelSize: 18, values: short, ...wanted.yAxis }),
+        ],
+        padding: [10, 16, 0, 0],
+        hooks: {
+          draw: [(u) => wanted.draw?.(u)],
+          setCursor: [
+            (u) => {
+              const place = u.cursor.idx;
+              const lines = place === null || place === undefined || !u.cursor.event ? null : wanted.tip?.(place);
+              tip.hidden = !lines;
+              if (!lines) return;
+              tip.replaceChildren(...lines.map((line) => h("div", {}, line)));
+              const left = u.cursor.left + u.over.offsetLeft;
+              const room = this.box.clientWidth - tip.offsetWidth - 4;
+              tip.style.left = `${Math.max(0, Math.min(left + 14, room))}px`;
+              tip.style.top = `${u.over.offsetTop + 4}px`;
+            },
+          ],
+        },
       },
-    }, this.data, this.box);
-    this.plot.over.addEventListener("mouseleave", () => { tip.hidden = true; });
+      this.data,
+      this.box,
+    );
+    this.plot.over.addEventListener("mouseleave", () => {
+      tip.hidden = true;
+    });
     this.width = this.box.clientWidth;
   }
 
   /** Draw these data; a chart that is zoomed in stays so until it is double-clicked. */
   update(data) {
     this.data = data;
-    this.stale = !this.inSight;  // drawn when it is scrolled to
+    this.stale = !this.inSight; // drawn when it is scrolled to
     if (this.stale || !this.box.clientWidth) return;
-    if (!this.plot) { this.build(); return; }
+    if (!this.plot) {
+      this.build();
+      return;
+    }
     const { min, max } = this.plot.scales.x;
     const old = this.plot.data[0];
     const zoomed = old.length > 1 && (min > old[0] || max < old[old.length - 1]);
@@ -97,7 +125,10 @@ export class Chart {
   }
 
   resize() {
-    if (!this.box.isConnected) { this.destroy(); return; }
+    if (!this.box.isConnected) {
+      this.destroy();
+      return;
+    }
     if (!this.box.clientWidth || !this.data) return;
     if (!this.plot) this.build();
     else if (Math.abs(this.box.clientWidth - this.width) > 1) {
@@ -141,8 +172,10 @@ export function crosses(u, xs, stroke) {
   for (const at of xs) {
     const x = u.valToPos(at, "x", true);
     if (x < bbox.left || x > bbox.left + bbox.width) continue;
-    ctx.moveTo(x - size, y - size); ctx.lineTo(x + size, y + size);
-    ctx.moveTo(x - size, y + size); ctx.lineTo(x + size, y - size);
+    ctx.moveTo(x - size, y - size);
+    ctx.lineTo(x + size, y + size);
+    ctx.moveTo(x - size, y + size);
+    ctx.lineTo(x + size, y - size);
   }
   ctx.stroke();
   ctx.restore();
@@ -163,7 +196,8 @@ export function markers(u, marks, stroke, ink) {
     if (x < bbox.left || x > bbox.left + bbox.width) continue;
     ctx.setLineDash(dash ? [4 * ratio, 3 * ratio] : []);
     ctx.beginPath();
-    ctx.moveTo(x, bbox.top); ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
     ctx.stroke();
     if (text && x > free) {
       const width = ctx.measureText(text).width;

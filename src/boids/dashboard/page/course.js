@@ -9,10 +9,15 @@ export class Course {
 
   /** Take in what the server has sent: everything, or only what has changed. */
   take({ all, columns }) {
-    if (all) { this.columns = {}; this.length = 0; }
+    if (all) {
+      this.columns = {};
+      this.length = 0;
+    }
     for (const [name, values] of Object.entries(columns)) {
       const mine = (this.columns[name] ??= []);
-      columns.number.forEach((number, place) => { mine[number] = values[place]; });
+      columns.number.forEach((number, place) => {
+        mine[number] = values[place];
+      });
     }
     this.length = this.columns.number.length;
     this.version += 1;
@@ -33,7 +38,10 @@ export class Course {
       const good = state[i] === "done" && feasible[i] !== false;
       if (state[i] === "done" && feasible[i] === false) this.counts.infeasible += 1;
       this.improved[i] = good && value[i] !== null && (best === null || value[i] < best);
-      if (this.improved[i]) { best = value[i]; this.bestNumber = i; }
+      if (this.improved[i]) {
+        best = value[i];
+        this.bestNumber = i;
+      }
       this.best[i] = best;
     }
     this.bestValue = best;

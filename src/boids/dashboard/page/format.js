@@ -4,8 +4,10 @@
 export function number(value, digits = 6) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);
-  const text = size !== 0 && (size >= 1e7 || size < 1e-4) ? value.toExponential(Math.min(digits, 4) - 1)
-    : String(Number(value.toPrecision(digits)));
+  const text =
+    size !== 0 && (size >= 1e7 || size < 1e-4)
+      ? value.toExponential(Math.min(digits, 4) - 1)
+      : String(Number(value.toPrecision(digits)));
   return text.replace("e+", "e").replace(/-/g, "−");
 }
 
@@ -17,7 +19,7 @@ export function count(value) {
 /** A time span: 0.12 s, 3.4 s, 2 min 10 s, 3 h 5 min, 2 d 4 h. */
 export function span(seconds) {
   if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return "–";
-  if (seconds < 0.001) return "0 s";
+  if (seconds < 1e-6) return "0 s";
   if (seconds < 0.1) return `${Number((seconds * 1000).toPrecision(2))} ms`;
   if (seconds < 60) return `${Number(seconds.toPrecision(seconds < 1 ? 2 : 3))} s`;
   const whole = Math.round(seconds);
@@ -45,7 +47,14 @@ export function moment(seconds) {
 }
 
 /** A share as a percentage. */
-export const percent = (share) => (share > 0 && share < 0.001 ? "< 0.1 %" : `${number(100 * share, share < 0.1 ? 2 : 3)} %`);
+export const percent = (share) =>
+  share > 0 && share < 0.001 ? "< 0.1 %" : `${number(100 * share, share < 0.1 ? 2 : 3)} %`;
+
+/** The value below which the share q of some numbers lies; null if there are none. */
+export function quantile(numbers, q) {
+  const sorted = numbers.filter(Number.isFinite).sort((a, b) => a - b);
+  return sorted.length ? sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] : null;
+}
 
 export const plural = (n, word) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
 
@@ -64,7 +73,9 @@ export function h(tag, attributes = {}, ...children) {
 
 /** Give an element other children; what is missing is left out. */
 export function fill(element, ...children) {
-  element.replaceChildren(...children.flat(2).filter((child) => child !== null && child !== undefined && child !== false));
+  element.replaceChildren(
+    ...children.flat(2).filter((child) => child !== null && child !== undefined && child !== false),
+  );
   return element;
 }
 
@@ -72,13 +83,22 @@ export function fill(element, ...children) {
 export function choice(label, options, chosen, choose) {
   const group = h("div", { class: "choice", role: "group", "aria-label": label });
   for (const [value, text] of options) {
-    group.append(h("button", {
-      type: "button", "aria-pressed": String(value === chosen), "data-value": value,
-      onclick: () => {
-        for (const other of group.children) other.setAttribute("aria-pressed", String(other.dataset.value === value));
-        choose(value);
-      },
-    }, text));
+    group.append(
+      h(
+        "button",
+        {
+          type: "button",
+          "aria-pressed": String(value === chosen),
+          "data-value": value,
+          onclick: () => {
+            for (const other of group.children)
+              other.setAttribute("aria-pressed", String(other.dataset.value === value));
+            choose(value);
+          },
+        },
+        text,
+      ),
+    );
   }
   return group;
 }
@@ -86,11 +106,19 @@ export function choice(label, options, chosen, choose) {
 /** A titled box with a chart or a table in it. */
 export function panel(title, { about, legend, tools, wide, id } = {}, ...content) {
   const heading = `${id ?? title.toLowerCase().replace(/\W+/g, "-")}-title`;
-  return h("section", { class: `panel${wide ? " wide" : ""}`, id, "aria-labelledby": heading },
-    h("header", {}, h("h2", { id: heading }, title), legend ? h("div", { class: "legend" }, legend) : null,
-      tools ? h("div", { class: "tools" }, tools) : null),
+  return h(
+    "section",
+    { class: `panel${wide ? " wide" : ""}`, id, "aria-labelledby": heading },
+    h(
+      "header",
+      {},
+      h("h2", { id: heading }, title),
+      legend ? h("div", { class: "legend" }, legend) : null,
+      tools ? h("div", { class: "tools" }, tools) : null,
+    ),
     about ? h("p", { class: "soft about" }, about) : null,
-    ...content);
+    ...content,
+  );
 }
 
 /** A mark and its meaning. */
@@ -99,4 +127,5 @@ export const key = (mark, text) => h("span", { class: "key" }, h("i", { class: `
 export const STANDINGS = { live: "live", finished: "finished", stopped: "stopped", failed: "failed" };
 
 /** How a run stands, as a coloured word. */
-export const pill = (standing) => h("span", { class: `pill ${standing}` }, h("i", { class: "dot" }), STANDINGS[standing] ?? standing);
+export const pill = (standing) =>
+  h("span", { class: `pill ${standing}` }, h("i", { class: "dot" }), STANDINGS[standing] ?? standing);

@@ -15,7 +15,9 @@ let pendingFrame = false;
 let isFirstList = true;
 
 const list = new RunList({
-  chosen: (keys) => { if (route?.name === "compare") location.hash = keys.length > 1 ? `#/compare/${keys.join(",")}` : "#/"; },
+  chosen: (keys) => {
+    if (route?.name === "compare") location.hash = keys.length > 1 ? `#/compare/${keys.join(",")}` : "#/";
+  },
 });
 
 // ------------------------------------------------------------------------------------------------ the address
@@ -37,7 +39,10 @@ function go() {
   document.getElementById("detail").close();
   if (route.name === "run") view = new RunView(route.keys[0], courses.get(route.keys[0]), main);
   else if (route.name === "compare") view = new CompareView(route.keys, courses, main);
-  else { view = null; renderHome(); }
+  else {
+    view = null;
+    renderHome();
+  }
   list.setCurrent(route.name === "run" ? route.keys[0] : null);
   if (route.name === "compare") list.setTicked(route.keys);
   sweep();
@@ -47,13 +52,29 @@ function go() {
 
 function renderHome() {
   if (list.runs.size) {
-    main.replaceChildren(h("div", { class: "empty" }, h("h1", {}, "Choose a run"), h("p", {}, "Or tick several of them to compare.")));
+    main.replaceChildren(
+      h("div", { class: "empty" }, h("h1", {}, "Choose a run"), h("p", {}, "Or tick several of them to compare.")),
+    );
     return;
   }
   const line = (text) => h("pre", {}, text);
-  main.replaceChildren(h("div", { class: "empty" }, h("h1", {}, isFirstList ? "Looking for runs …" : "There are no runs here yet"),
-    isFirstList ? null : h("div", {}, h("p", {}, "Start one in the folder where this dashboard was started, and it appears here by itself:"),
-      line("boids run hartmann --dim 100 --budget 250"), h("p", {}, "or show runs that are kept elsewhere:"), line("boids dashboard path/to/runs.db path/to/results/"))));
+  main.replaceChildren(
+    h(
+      "div",
+      { class: "empty" },
+      h("h1", {}, isFirstList ? "Looking for runs …" : "There are no runs here yet"),
+      isFirstList
+        ? null
+        : h(
+            "div",
+            {},
+            h("p", {}, "Start one in the folder where this dashboard was started, and it appears here by itself:"),
+            line("boids run hartmann --dim 100 --budget 250"),
+            h("p", {}, "or show runs that are kept elsewhere:"),
+            line("boids dashboard path/to/runs.db path/to/results/"),
+          ),
+    ),
+  );
 }
 
 // -------------------------------------------------------------------------------------------------- the news
@@ -83,15 +104,23 @@ function connect() {
     else if (route.name === "home") renderHome();
     document.documentElement.dataset.ready = "yes";
   });
-  on("trials", (news) => { courses.get(news.key)?.take(news); draw(); });
-  on("facts", (facts) => { if (courses.has(facts.key)) view?.take(facts); });
+  on("trials", (news) => {
+    courses.get(news.key)?.take(news);
+    draw();
+  });
+  on("facts", (facts) => {
+    if (courses.has(facts.key)) view?.take(facts);
+  });
 }
 
 /** Draw once per frame, however many news there are. */
 function draw() {
   if (pendingFrame) return;
   pendingFrame = true;
-  requestAnimationFrame(() => { pendingFrame = false; view?.render(); });
+  requestAnimationFrame(() => {
+    pendingFrame = false;
+    view?.render();
+  });
 }
 
 // ------------------------------------------------------------------------------------------------ the colours
@@ -101,7 +130,8 @@ const system = matchMedia("(prefers-color-scheme: dark)");
 function paint(wanted) {
   const dark = wanted === "dark" || (wanted === "auto" && system.matches);
   document.documentElement.dataset.shade = dark ? "dark" : "light";
-  for (const button of document.querySelectorAll("#theme button")) button.setAttribute("aria-pressed", String(button.dataset.theme === wanted));
+  for (const button of document.querySelectorAll("#theme button"))
+    button.setAttribute("aria-pressed", String(button.dataset.theme === wanted));
   repaint();
   view?.parameters?.draw();
   if (view instanceof CompareView) view.render();
@@ -116,12 +146,24 @@ document.getElementById("theme").addEventListener("click", (event) => {
 });
 system.addEventListener("change", () => paint(remembered()));
 
-document.getElementById("compare-clear").addEventListener("click", () => { list.setTicked([]); list.chosen([]); });
-document.getElementById("compare-link").addEventListener("click", (event) => { if (event.currentTarget.hasAttribute("aria-disabled")) event.preventDefault(); });
-document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); main.focus(); });
-document.getElementById("detail").addEventListener("click", (event) => { if (event.target.id === "detail") event.target.close(); });
+document.getElementById("compare-clear").addEventListener("click", () => {
+  list.setTicked([]);
+  list.chosen([]);
+});
+document.getElementById("compare-link").addEventListener("click", (event) => {
+  if (event.currentTarget.hasAttribute("aria-disabled")) event.preventDefault();
+});
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
+document.getElementById("detail").addEventListener("click", (event) => {
+  if (event.target.id === "detail") event.target.close();
+});
 addEventListener("hashchange", go);
 addEventListener("pagehide", () => source?.close());
-setInterval(() => { if (view instanceof RunView && view.facts && !view.facts.trouble) view.renderHead(); }, 5000);
+setInterval(() => {
+  if (view instanceof RunView && view.facts && !view.facts.trouble) view.renderHead();
+}, 5000);
 paint(remembered());
 go();

@@ -16,17 +16,25 @@ export class RunList {
     this.list = document.getElementById("run-list");
     this.search = document.getElementById("run-search");
     this.sort = document.getElementById("run-sort");
-    this.search.addEventListener("input", () => { this.shown = MOST_ROWS; this.render(); });
-    this.search.addEventListener("keydown", (event) => { if (event.key === "ArrowDown") this.move(event, 0); });
+    this.search.addEventListener("input", () => {
+      this.shown = MOST_ROWS;
+      this.render();
+    });
+    this.search.addEventListener("keydown", (event) => {
+      if (event.key === "ArrowDown") this.move(event, 0);
+    });
     this.sort.addEventListener("change", () => this.render());
     this.list.addEventListener("keydown", (event) => this.keydown(event));
-    setInterval(() => this.render(), 10000);  // "3 min ago" grows old
+    setInterval(() => this.render(), 10000); // "3 min ago" grows old
   }
 
   take({ all, runs, gone, remarks }) {
     if (all) this.runs.clear();
     for (const run of runs) this.runs.set(run.key, run);
-    for (const key of gone) { this.runs.delete(key); this.ticked.delete(key); }
+    for (const key of gone) {
+      this.runs.delete(key);
+      this.ticked.delete(key);
+    }
     const box = document.getElementById("remarks");
     box.replaceChildren(...remarks.map((remark) => h("p", { class: "notice", role: "alert" }, remark)));
     this.render();
@@ -44,7 +52,9 @@ export class RunList {
     const value = (run) => run[by] ?? (up ? Infinity : -Infinity);
     const compare = (a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0) * (up ? 1 : -1);
     const live = (run) => (by === "updated" && run.standing === "live" ? 0 : 1);
-    return [...this.runs.values()].filter(fits).sort((a, b) => live(a) - live(b) || compare(a, b) || b.created - a.created);
+    return [...this.runs.values()]
+      .filter(fits)
+      .sort((a, b) => live(a) - live(b) || compare(a, b) || b.created - a.created);
   }
 
   /** The run to look at first: one that goes on, or the latest. */
@@ -58,14 +68,32 @@ export class RunList {
     const visible = found.slice(0, this.shown);
     const total = this.runs.size;
     const live = [...this.runs.values()].filter((run) => run.standing === "live").length;
-    document.getElementById("run-count").textContent = total === 0 ? ""
-      : found.length < total ? `${count(found.length)} of ${plural(total, "run")}` : `${plural(total, "run")}, ${count(live)} live`;
+    document.getElementById("run-count").textContent =
+      total === 0
+        ? ""
+        : found.length < total
+          ? `${count(found.length)} of ${plural(total, "run")}`
+          : `${plural(total, "run")}, ${count(live)} live`;
     const focused = document.activeElement?.closest?.("#run-list li")?.dataset.key;
     const rows = visible.map((run) => this.item(run));
     if (found.length > visible.length) {
-      rows.push(h("li", { class: "more" }, h("button", {
-        type: "button", onclick: () => { this.shown += MOST_ROWS; this.render(); },
-      }, `Show ${Math.min(MOST_ROWS, found.length - visible.length)} more`)));
+      rows.push(
+        h(
+          "li",
+          { class: "more" },
+          h(
+            "button",
+            {
+              type: "button",
+              onclick: () => {
+                this.shown += MOST_ROWS;
+                this.render();
+              },
+            },
+            `Show ${Math.min(MOST_ROWS, found.length - visible.length)} more`,
+          ),
+        ),
+      );
     }
     if (!found.length && total) rows.push(h("li", { class: "more soft" }, "No run fits the search."));
     const same = rows.length === this.list.children.length && rows.every((row, i) => row === this.list.children[i]);
@@ -83,7 +111,9 @@ export class RunList {
     let row = this.items.get(run.key);
     if (!row) {
       const tick = h("input", {
-        type: "checkbox", tabindex: -1, "aria-label": `Compare ${run.problem} ${run.method}`,
+        type: "checkbox",
+        tabindex: -1,
+        "aria-label": `Compare ${run.problem} ${run.method}`,
         onchange: () => this.tick(run.key),
       });
       row = h("li", { "data-key": run.key }, tick, h("a", { href: `#/run/${run.key}` }));
@@ -93,12 +123,33 @@ export class RunList {
     if (row.dataset.state !== state) {
       row.dataset.state = state;
       const share = run.budget ? Math.min(100, (100 * run.evaluations) / run.budget) : 0;
-      row.querySelector("a").replaceChildren(
-        h("span", { class: "first" }, h("strong", {}, run.problem), h("span", { class: "value" }, number(run.best, 5))),
-        h("span", { class: "second soft" }, h("span", {}, `${run.method} · ${count(run.dim)} parameters`), pill(run.standing)),
-        h("span", { class: "meter", "aria-hidden": "true" }, h("i", { style: { width: `${share}%` } })),
-        h("span", { class: "second soft" }, h("span", {}, `${count(run.evaluations)} of ${count(run.budget)}${run.failed ? `, ${count(run.failed)} failed` : ""}`),
-          h("span", {}, ago(run.updated))));
+      row
+        .querySelector("a")
+        .replaceChildren(
+          h(
+            "span",
+            { class: "first" },
+            h("strong", {}, run.problem),
+            h("span", { class: "value" }, number(run.best, 5)),
+          ),
+          h(
+            "span",
+            { class: "second soft" },
+            h("span", {}, `${run.method} · ${count(run.dim)} parameters`),
+            pill(run.standing),
+          ),
+          h("span", { class: "meter", "aria-hidden": "true" }, h("i", { style: { width: `${share}%` } })),
+          h(
+            "span",
+            { class: "second soft" },
+            h(
+              "span",
+              {},
+              `${count(run.evaluations)} of ${count(run.budget)}${run.failed ? `, ${count(run.failed)} failed` : ""}`,
+            ),
+            h("span", {}, ago(run.updated)),
+          ),
+        );
     }
     row.classList.toggle("current", run.key === this.current);
     row.querySelector("a").toggleAttribute("aria-current", run.key === this.current);
@@ -113,8 +164,14 @@ export class RunList {
     this.chosen([...this.ticked]);
   }
 
-  setTicked(keys) { this.ticked = new Set(keys); this.render(); }
-  setCurrent(key) { this.current = key; this.render(); }
+  setTicked(keys) {
+    this.ticked = new Set(keys);
+    this.render();
+  }
+  setCurrent(key) {
+    this.current = key;
+    this.render();
+  }
 
   renderBar() {
     const bar = document.getElementById("compare-bar");
@@ -129,7 +186,14 @@ export class RunList {
   keydown(event) {
     const links = [...this.list.querySelectorAll("li a")];
     const here = links.indexOf(document.activeElement?.closest?.("li")?.querySelector("a"));
-    const steps = { ArrowDown: here + 1, ArrowUp: here - 1, Home: 0, End: links.length - 1, PageDown: here + 10, PageUp: here - 10 };
+    const steps = {
+      ArrowDown: here + 1,
+      ArrowUp: here - 1,
+      Home: 0,
+      End: links.length - 1,
+      PageDown: here + 10,
+      PageUp: here - 10,
+    };
     if (event.key in steps) this.move(event, Math.max(0, Math.min(links.length - 1, steps[event.key])));
     else if (event.key === " " && document.activeElement.tagName === "A") {
       event.preventDefault();
