@@ -188,6 +188,7 @@ export function markers(u, marks, stroke, ink) {
   ctx.save();
   ctx.strokeStyle = stroke;
   ctx.fillStyle = ink;
+  ctx.textAlign = "left";
   ctx.lineWidth = ratio;
   ctx.font = `${11 * ratio}px system-ui, sans-serif`;
   let free = -Infinity;

@@ -167,7 +167,7 @@ export class ParameterPanels {
     });
     this.drawn = { axes: drawn.axes, lines: order };
     const all = this.course.counts.done;
-    this.lineNote.textContent = `${order.length < all ? `The best ${count(Math.floor(order.length / 2))} evaluations and a spread of the others, ${count(order.length)} of ${count(all)}` : `All ${count(all)} successful evaluations`}; coloured by rank. Click a line for its evaluation.`;
+    this.drawn.about = `${order.length < all ? `The best ${count(Math.floor(order.length / 2))} evaluations and a spread of the others, ${count(order.length)} of ${count(all)}` : `All ${count(all)} successful evaluations`}; coloured by rank. Click a line for its evaluation.`;
     this.draw();
   }
 
@@ -248,12 +248,9 @@ export class ParameterPanels {
       ctx.fillStyle = colour("ink");
       ctx.fillText(fit(axis.name), x(k) - (k ? 0 : 4), bottom + 29);
     });
-    const value = this.hovered ? `evaluation ${this.hovered.number + 1}, value ${number(this.hovered.value)}` : "";
-    if (value) {
-      ctx.textAlign = "right";
-      ctx.fillStyle = colour("ink");
-      ctx.fillText(value, width - 4, 12);
-    }
+    this.lineNote.textContent = this.hovered
+      ? `Evaluation ${count(this.hovered.number + 1)}: value ${number(this.hovered.value)}${this.hovered.feasible === false ? ", breaks a constraint" : ""}. Click for its parameters.`
+      : this.drawn.about;
     this.canvas.setAttribute(
       "aria-label",
       `Parallel coordinates of ${axes.map((axis) => axis.name).join(", ")}: ${lines.length} evaluations.`,

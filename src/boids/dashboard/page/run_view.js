@@ -88,7 +88,7 @@ export class RunView {
             ? "breaks a constraint"
             : course.bestNumber === null || course.bestNumber === undefined
               ? ""
-              : `evaluation ${count(course.bestNumber + 1)}${since > 0 ? `, ${count(since)} ago` : ""}`,
+              : `evaluation ${count(course.bestNumber + 1)}${since > 0 ? `, ${count(since)} since` : ""}`,
         "main",
       ),
       stat(
