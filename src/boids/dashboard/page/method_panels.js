@@ -195,7 +195,7 @@ export const methodPanels = {
       {
         id: "rewards",
         about:
-          "What the drawn function promised on the picked line, in standard deviations of the values: higher is more promising.",
+          "How far below the usual value, in standard deviations, the drawn function goes on the picked line: higher is more promising.",
       },
       this.parts.rewards.box,
     );
