@@ -15,7 +15,7 @@ $(VENV)/bin/python:
 
 # The stamps make a second call quick: nothing is installed again until pyproject.toml changes.
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dashboard]'
 	@touch $@
 
 $(VENV)/.installed-test: pyproject.toml | $(VENV)/bin/python
@@ -23,6 +23,7 @@ $(VENV)/.installed-test: pyproject.toml | $(VENV)/bin/python
 	@touch $@ $(VENV)/.installed
 
 demo: $(VENV)/.installed  ## optimise a 100-dimensional problem, with a live progress line
+	@echo "To watch it in a browser, in another terminal:  $(BIN)/boids dashboard --open"
 	$(BIN)/boids run hartmann --dim 100 --budget 250 --seed 0
 
 lint: $(VENV)/.installed-test  ## formatting, lint and types

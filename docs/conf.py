@@ -60,7 +60,8 @@ toc_object_entries_show_parents = "hide"
 nitpicky = True
 nitpick_ignore_regex = [
     ("py:obj", ".*"),  # what single backticks mark is often no name
-    ("py:class", r"(np|numpy|scipy|optuna|concurrent|collections|pathlib|typing|types|os|matplotlib)\..*"),
+    ("py:class", r"(np|numpy|scipy|optuna|gest_api|sklearn|concurrent|collections|pathlib)\..*"),
+    ("py:class", r"(typing|types|os|matplotlib)\..*"),
     ("py:class", "ArrayLike|DTypeLike|NDArray|Figure|Study|FrozenTrial|BaseDistribution"),
     # Aliases of types, and classes of which users only see instances.
     ("py:class", "[A-Za-z]*(Array|Name|Evaluator|Statistic|Centre|Law|State)"),

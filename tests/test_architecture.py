@@ -19,7 +19,8 @@ FILES = sorted(SOURCE.rglob("*.py"))
 LAYERS = [
     ["__main__"],
     ["cli"],  # the command line
-    ["bench", "integrations", "dashboard", "testing"],  # users of the whole library
+    ["dashboard"],  # watches runs of every kind
+    ["bench", "integrations", "testing"],  # users of the whole library
     ["scipy_style"],  # minimize
     ["progress", "result"],  # how a run is shown and summed up
     ["drive", "plots"],  # the loop; pictures of runs
@@ -54,7 +55,7 @@ STANDS_ON = {"problems": {"space", "records", "errors"}}
 OPTIONAL = {
     "matplotlib", "torch", "sklearn", "pymoo", "optuna", "gest_api", "mujoco", "gymnasium", "jax", "numpyro", "dask",
     "distributed", "pyarrow", "pandas", "cma", "cocoex", "Box2D", "imageio", "cmaes", "gpytorch", "botorch",
-    "nevergrad", "smac", "ConfigSpace",
+    "nevergrad", "smac", "ConfigSpace", "starlette", "uvicorn",
 }  # fmt: skip
 # Adapters, which are imported by those who have the library; the package says so in a sentence if it is missing.
 ADAPTS = {"integrations/optuna": "optuna", "integrations/gest": "gest_api", "integrations/sklearn": "sklearn"}

@@ -49,7 +49,7 @@ def test_the_citation_is_complete():
     assert cff["cff-version"] == "1.2.0"
     assert {"title", "message", "authors", "type", "license"} <= cff.keys()
     assert cff["type"] in ("software", "dataset")
-    assert cff["license"] == PROJECT["license"]
+    assert cff["license"] == PROJECT["license"].split(" AND ")[0]  # ours; the rest is what comes with it
     assert str(cff["version"]) == boids.__version__
     for entry in (cff, *cff["references"]):
         assert entry["authors"]

@@ -20,6 +20,7 @@ COMMANDS = (
     "delete",
     "bench",
     "report",
+    "dashboard",
     "methods",
     "problems",
     "space",

@@ -10,6 +10,7 @@ The program ends when its standard input does, so that it does not outlive whoev
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 import threading
@@ -120,6 +121,8 @@ class Record:
         }
         if "phase" in trial.info:
             row["phase"] = trial.info["phase"]
+        if facts := {name: value for name, value in trial.info.items() if name != "phase" and _is_plain(value)}:
+            row["info"] = facts
         if trial.failed:
             row["error"] = trial.error or "failed"
         if optimizer.n_constraints:
@@ -138,6 +141,11 @@ class Record:
         optimizer.save(_snapshot_path(self._file))
         self._saved = time.monotonic()
         self._pause = max(SNAPSHOT_SECONDS, (self._saved - begun) / SNAPSHOT_SHARE)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a fact is a word or a number that JSON has."""
+    return isinstance(value, (bool, int, str)) or (isinstance(value, float) and math.isfinite(value))
 
 
 def _best(optimizer: Optimizer) -> float | None:

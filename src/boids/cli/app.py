@@ -239,6 +239,31 @@ def report(results: tuple[str, ...], **given: Any) -> None:
     report_page.report(results, **given)
 
 
+@cli.command(short_help="Watch runs in a browser, while they go on and afterwards.")
+@click.argument("paths", metavar="[PATH]...", nargs=-1)
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where to listen.")
+@click.option("--port", type=click.IntRange(0, 65535), metavar="N", help="0 is any free one [default: 8765].")
+@click.option("--token", metavar="TEXT", help="What visitors must know [default: made up where one is needed].")
+@click.option("--open", "browser", is_flag=True, help="Open the page in a browser.")
+@store_option
+@json_option
+def dashboard(paths: tuple[str, ...], **given: Any) -> int:
+    """Serve a page that follows the runs in PATH: stores, folders that `boids bench` has filled, or both.
+
+    \b
+      boids dashboard
+      boids dashboard runs.db results/ --open
+      boids dashboard --host 0.0.0.0 --token correct-horse-battery
+
+    Without PATH these are the runs of `boids run` and `boids bench` in the current folder. The page only reads. Any
+    address but this machine's own takes a token, which is made and printed unless --token gives it. Needs the extra
+    `dashboard`.
+    """
+    from boids.cli import watching
+
+    return watching.watch(paths, **given)
+
+
 @cli.command()
 @click.argument("name", required=False)
 @ignored_store_option

@@ -118,14 +118,23 @@ def _by_key(rows: list[tuple[Any, ...]], count: int) -> dict[int, tuple[Any, ...
 def read_run(db: sqlite3.Connection, entry: Entry) -> StoredRun:
     """Return all of a run, checked."""
     progress = entry.progress
-    setup = _read_blob(db, entry.run, SETUP, entry.setup)
-    state = _read_blob(db, entry.run, STATE, progress.state)
+    setup, state = read_setup(db, entry), read_state(db, entry)
     memory = None
     if progress.memory is not None:
         memory = json.loads(_read_blob(db, entry.run, MEMORY, progress.memory))
     rows = read_trials(db, entry.run, progress)
     head = replace(entry.head, setup=setup)
     return StoredRun(head, progress.status, progress.updated, progress.meta, memory, progress.snapshot(state), rows)
+
+
+def read_setup(db: sqlite3.Connection, entry: Entry) -> bytes:
+    """Return what it takes to set a run up again, checked."""
+    return _read_blob(db, entry.run, SETUP, entry.setup)
+
+
+def read_state(db: sqlite3.Connection, entry: Entry) -> bytes:
+    """Return the state of a run's method, checked."""
+    return _read_blob(db, entry.run, STATE, entry.progress.state)
 
 
 def _read_blob(db: sqlite3.Connection, run: int, kind: int, expected: bytes) -> bytes:

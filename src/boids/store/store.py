@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, final
@@ -13,6 +13,7 @@ from typing import Any, final
 from boids.errors import StoreError, did_you_mean, shown
 from boids.journal import Snapshot, TrialRow
 from boids.store import locks
+from boids.store.following import RunNews, read_news, read_some
 from boids.store.location import Location, check_pages
 from boids.store.making import check_folder, make
 from boids.store.reading import Entry, Root, read_entries, read_root, read_run
@@ -56,6 +57,29 @@ class Store:
     def read(self, run_id: str) -> StoredRun:
         """Return all of a run."""
         return self._location.consult(lambda db: read_run(db, self._entry(read_entries(db), run_id)))
+
+    def news(self, run_id: str, known: int = 0, waiting: Iterable[int] = ()) -> RunNews:
+        """Return what is new of a run for those who follow it.
+
+        Parameters
+        ----------
+        known
+            How many trials they know already.
+        waiting
+            The numbers of those whose outcomes they do not know.
+        """
+        numbers = tuple(waiting)
+
+        def read(db: sqlite3.Connection) -> RunNews:
+            entry = self._entry(read_entries(db), run_id)
+            return read_news(db, entry, self._summary(entry), known, numbers)
+
+        return self._location.consult(read)
+
+    def trials(self, run_id: str, numbers: Iterable[int]) -> tuple[TrialRow, ...]:
+        """Return some trials of a run, by number, without reading the others."""
+        wanted = tuple(numbers)
+        return self._location.consult(lambda db: read_some(db, self._entry(read_entries(db), run_id), wanted))
 
     def is_active(self, run_id: str) -> bool:
         """Whether somebody carries a run out right now."""
