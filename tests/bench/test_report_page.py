@@ -1,45 +1,29 @@
 """The report in a real browser: it renders, asks nobody, fits a laptop and a phone, and answers clicks and keys."""
 
 import json
-import os
-import shutil
 from contextlib import contextmanager
 
 import pytest
 from bench.made_runs import write_plan, write_run, write_study
+from headless import CHROMIUM, DRIVER, LAPTOP, PHONE, set_screen, start_browser
 
 from boids.bench import load
 from boids.bench.report import write_report
 
 pytest.importorskip("selenium", reason="the browser is driven by selenium")
-from selenium import webdriver
-from selenium.webdriver.chrome.options import Options
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 pytestmark = pytest.mark.skipif(
     not (CHROMIUM and DRIVER), reason="Debian's packages chromium and chromium-driver are not installed"
 )
-LAPTOP, PHONE = (1366, 850), (390, 844)
 HOSTILE = "</script><script>window.harmed=1</script><img src=x onerror='window.harmed=1'>"
 
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    options = Options()
-    options.binary_location = CHROMIUM
-    profile = tmp_path_factory.mktemp("profile")
-    for argument in (
-        "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-        "--disable-background-networking", "--disable-component-update", f"--user-data-dir={profile}",
-    ):  # fmt: skip
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    # The driver is named, so that selenium does not look for one on the network.
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER, log_output=os.devnull))
+    driver = start_browser(tmp_path_factory.mktemp("profile"))
     yield driver
     driver.quit()
 
@@ -55,16 +39,7 @@ def report(tmp_path_factory):
 @contextmanager
 def opened(browser, path, size=LAPTOP, scheme="light"):
     """Open the page, and see to it that it has complained of nothing and asked for nothing in the end."""
-    width, height = size
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600},
-    )
-    features = [
-        {"name": "prefers-color-scheme", "value": scheme},
-        {"name": "prefers-reduced-motion", "value": "reduce"},
-    ]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    set_screen(browser, size, scheme)
     browser.get("about:blank")
     for kind in ("browser", "performance"):
         browser.get_log(kind)

@@ -1,4 +1,4 @@
-"""Make the pictures of docs/dashboard.md: `python tests/dashboard/screenshots.py`, a few minutes.
+"""Make the pictures of docs/dashboard.md: `PYTHONPATH=tests python tests/dashboard/screenshots.py`, a few minutes.
 
 Four runs are made with the command line, a fifth one goes on while its picture is taken. ``--runs FOLDER`` keeps the
 runs there, or takes those that are there already.
@@ -13,7 +13,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from browsing import LAPTOP, PHONE, dashboard_process, set_screen, start_browser, until
+from browsing import dashboard_process, until
+from headless import LAPTOP, PHONE, set_screen, start_browser
 
 PICTURES = Path(__file__).parents[2] / "docs" / "images" / "dashboard"
 WING = '''

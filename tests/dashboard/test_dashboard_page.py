@@ -6,7 +6,8 @@ import json
 from contextlib import contextmanager
 
 import pytest
-from browsing import CHROMIUM, DRIVER, LAPTOP, PHONE, dashboard_process, served, set_screen, start_browser, until
+from browsing import dashboard_process, served, until
+from headless import CHROMIUM, DRIVER, LAPTOP, PHONE, set_screen, start_browser
 from shown_runs import carry_out, made_run
 
 pytest.importorskip("selenium", reason="the browser is driven by selenium")

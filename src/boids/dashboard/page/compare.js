@@ -1,6 +1,6 @@
 // Several runs side by side: their best values so far in one picture, and a table.
 import { Chart, DASHES, seriesColour, stepped } from "./charts.js";
-import { choice, count, h, number, panel, pill, span } from "./format.js";
+import { axisChoices, count, h, number, panel, pill, span } from "./format.js";
 
 export class CompareView {
   constructor(keys, courses, root) {
@@ -18,32 +18,7 @@ export class CompareView {
       this.render();
       if (this.chart.plot) this.chart.build();
     };
-    const tools = [
-      choice(
-        "Horizontal axis",
-        [
-          ["evaluation", "Evaluations"],
-          ["time", "Time"],
-        ],
-        this.xBy,
-        (value) => {
-          this.xBy = value;
-          anew();
-        },
-      ),
-      choice(
-        "Vertical axis",
-        [
-          ["linear", "Linear"],
-          ["log", "Log"],
-        ],
-        this.yBy,
-        (value) => {
-          this.yBy = value;
-          anew();
-        },
-      ),
-    ];
+    const tools = axisChoices(this, anew);
     const heading = ["Run", "Status", "Best", "Evaluations", "Failed", "Time"].map((name, k) =>
       h("th", { scope: "col", class: k > 1 ? "right" : "" }, name),
     );

@@ -103,6 +103,23 @@ export function choice(label, options, chosen, choose) {
   return group;
 }
 
+/** The choices of what the axes of best values are; they are kept in `view.xBy` and `view.yBy`, then `changed` is called. */
+export function axisChoices(view, changed) {
+  const kept = (name) => (value) => {
+    view[name] = value;
+    changed();
+  };
+  const across = [
+    ["evaluation", "Evaluations"],
+    ["time", "Time"],
+  ];
+  const up = [
+    ["linear", "Linear"],
+    ["log", "Log"],
+  ];
+  return [choice("Horizontal axis", across, view.xBy, kept("xBy")), choice("Vertical axis", up, view.yBy, kept("yBy"))];
+}
+
 /** A titled box with a chart or a table in it. */
 export function panel(title, { about, legend, tools, wide, id } = {}, ...content) {
   const heading = `${id ?? title.toLowerCase().replace(/\W+/g, "-")}-title`;

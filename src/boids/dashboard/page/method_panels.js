@@ -3,6 +3,12 @@
 import { Chart, colour, markers, noLine, stepped } from "./charts.js";
 import { count, h, key, number, panel, plural, quantile } from "./format.js";
 
+/** Draw a line where the subspace was split, or the run begun anew. */
+function changesOf(course, u, stroke) {
+  const marks = course.changes.map((change) => ({ at: change.at + 1, dash: change.kind === "split" }));
+  markers(u, marks, colour(stroke), colour("ink"));
+}
+
 export const methodPanels = {
   make_subspace() {
     const make = () => ({
@@ -59,13 +65,7 @@ export const methodPanels = {
       axes: ["evaluation", "K"],
       scales: { y: { range: (u, low, high) => [0, Math.max(4, (high ?? 0) + 1)] } },
       series: [{ stroke: colour("series-2"), width: 2, paths: stepped(), points: { show: false } }],
-      draw: (u) =>
-        markers(
-          u,
-          this.course.changes.map((change) => ({ at: change.at + 1, dash: change.kind === "split" })),
-          colour("soft"),
-          colour("ink"),
-        ),
+      draw: (u) => changesOf(this.course, u, "soft"),
       tip: (i) => [`Evaluation ${count(i + 1)}`, `K = ${this.course.columns.K[i] ?? "–"}`],
     });
     this.parts.patience = new Chart(make, "Termination factor K", { sync: `run-${this.key}`, height: 190 });
@@ -106,13 +106,7 @@ export const methodPanels = {
         { paths: noLine, points: { show: true, size: 6, fill: colour("series-1"), stroke: colour("series-1") } },
         { paths: noLine, points: { show: true, size: 7, fill: colour("series-2"), stroke: colour("series-2") } },
       ],
-      draw: (u) =>
-        markers(
-          u,
-          this.course.changes.map((change) => ({ at: change.at + 1, dash: change.kind === "split" })),
-          colour("line"),
-          colour("ink"),
-        ),
+      draw: (u) => changesOf(this.course, u, "line"),
       tip: (i) =>
         this.course.columns.phase[i] !== "line"
           ? null
@@ -171,13 +165,7 @@ export const methodPanels = {
           points: { show: true, size: 4, fill: colour("series-6"), stroke: colour("series-6") },
         },
       ],
-      draw: (u) =>
-        markers(
-          u,
-          this.course.changes.map((change) => ({ at: change.at + 1, dash: change.kind === "split" })),
-          colour("line"),
-          colour("ink"),
-        ),
+      draw: (u) => changesOf(this.course, u, "line"),
       tip: (i) =>
         this.course.columns.reward[i] === null
           ? null

@@ -1,7 +1,7 @@
 // One run: its head, and the panels that its method gives something to show in.
 import { Chart, colour, crosses, noLine, stepped } from "./charts.js";
 import { effortPanels } from "./effort_panels.js";
-import { ago, choice, count, fill, h, key, moment, number, panel, pill, plural, quantile, span } from "./format.js";
+import { ago, axisChoices, count, fill, h, key, moment, number, panel, pill, plural, quantile, span } from "./format.js";
 import { methodPanels } from "./method_panels.js";
 import { ParameterPanels } from "./parameters.js";
 import { TrialTable } from "./table.js";
@@ -201,32 +201,7 @@ export class RunView {
     };
     const legend = h("div", { class: "legend" }, key("line", "best so far"), key("disc", "value"));
     this.parts.legend = legend;
-    const tools = [
-      choice(
-        "Horizontal axis",
-        [
-          ["evaluation", "Evaluations"],
-          ["time", "Time"],
-        ],
-        this.xBy,
-        (value) => {
-          this.xBy = value;
-          anew();
-        },
-      ),
-      choice(
-        "Vertical axis",
-        [
-          ["linear", "Linear"],
-          ["log", "Log"],
-        ],
-        this.yBy,
-        (value) => {
-          this.yBy = value;
-          anew();
-        },
-      ),
-    ];
+    const tools = axisChoices(this, anew);
     this.parts.convergenceNote = h("p", { class: "soft about" });
     return panel(
       "Convergence",
