@@ -278,7 +278,7 @@ def test_among_allowed_points_the_best_by_alpha_is_proposed():
         judged.append(z)
         return ((z - [0.4, -0.4, 0.0]) ** 2).sum(axis=1)
 
-    z = best_allowed(alpha, lines, 2, swarm, to_the_plane, rng)
+    z = best_allowed(Boids(), alpha, lines, 2, swarm, to_the_plane, rng)
     assert len(judged) == 1
     candidates = judged[0]
     assert np.abs(candidates).max() <= 1.0

@@ -18,7 +18,7 @@ WRONG = [
     (("rum",), "did you mean 'run'?"),
     (
         ("frobnicate",),
-        "delete, bench, report, methods, problems, space",
+        "delete, bench, report, dashboard, methods, problems, space",
     ),
     (("--frobnicate",), "--frobnicate"),
     (("run",), "TARGET"),

@@ -149,7 +149,7 @@ class Boids(BoidsSettings):
                     n = len(beliefs.objective.inputs)
                     z = optimise_on_line(self, alpha, lines, i, swarm, embedding.sizes, rng, is_new, n)
                 else:
-                    z = best_allowed(alpha, lines, i, swarm, domain.repairing, rng, is_new)
+                    z = best_allowed(self, alpha, lines, i, swarm, domain.repairing, rng, is_new)
             z = under_way.apart(z, history, embedding, rng)
         with watch.phase("lift"):
             proposal = self._proposal(state, z, i, reward=float(rewards[i]))

@@ -161,6 +161,7 @@ def optimise_on_line(
 
 
 def best_allowed(
+    settings: BoidsSettings,
     alpha: Acquisition,
     lines: Lines,
     i: int,
@@ -175,7 +176,7 @@ def best_allowed(
     keeps linear equations. All are moved to the nearest allowed point before they are judged; the best new one is
     returned, if one is new.
     """
-    count = ALLOWED_CANDIDATES // 2
+    count = max(1, min(ALLOWED_CANDIDATES, settings.max_candidates) // 2)
     on_line = lines.sample(i, count, rng)
     towards, away = rng.integers(len(swarm), size=(2, count))
     steps = rng.random((count, 1)) * (swarm.positions[towards] - swarm.positions[away])
