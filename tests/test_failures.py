@@ -209,3 +209,19 @@ def test_crashes_cost_little(kind):
             ends.append(minimize(fun, [(-1, 1)] * 20, 120, method=QUICK, seed=seed).fun)
         means[crashing] = np.mean(ends)
     assert means[True] < 2.0 * means[False]
+
+
+def test_the_first_failures_are_in_the_log_if_nothing_else_came(caplog):
+    """A mistake in the objective is seen before the budget is gone."""
+    said = ["the last one with TellError: A value came with constraints", "the last one with ZeroDivisionError"]
+    for fun, words in zip((lambda x: (1.0, [2.0]), lambda x: 1 / 0), said, strict=True):
+        caplog.clear()
+        minimize(fun, [(0, 1)] * 2, 9, method="random", seed=0)
+        (record,) = caplog.records
+        assert (record.name, record.levelname) == ("boids", "WARNING")
+        assert words in record.getMessage()
+        assert "The first 3 evaluations have all failed" in record.getMessage()
+    caplog.clear()
+    values = iter([float("nan"), 1.0, *[float("nan")] * 7])
+    minimize(lambda x: next(values), [(0, 1)] * 2, 9, method="random", seed=0)
+    assert not caplog.records

@@ -105,5 +105,5 @@ def did_you_mean(wrong: str, known: Iterable[str], otherwise: str) -> str:
     close = [word for word in words if word.rpartition(".")[2] == wrong]
     if not close:
         by_lower = {word.lower(): word for word in words}
-        close = [by_lower[word] for word in get_close_matches(wrong.lower(), by_lower, n=1, cutoff=0.6)]
+        close = [by_lower[word] for word in get_close_matches(wrong.lower(), by_lower, n=1, cutoff=0.65)]
     return f"did you mean {' or '.join(map(repr, close))}?" if close else otherwise

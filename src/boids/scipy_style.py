@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -21,6 +22,11 @@ from boids.setup import Setup
 from boids.stopping import Callback, StopReason, check_limits
 from boids.values import positive_int
 from boids.workers import ProcessWorkers, Workers, workers_for
+
+_log = logging.getLogger("boids")
+
+#: When so many evaluations have failed and none has succeeded, people hear of it.
+ALARMING = 3
 
 
 def minimize(
@@ -146,6 +152,7 @@ def minimize(
 
             callback = _showing(stack.enter_context(Progress()), callback)
         reason: StopReason | None = None
+        callback = _with_an_alarm(callback)
         try:
             reason = drive.run(
                 optimizer,
@@ -225,7 +232,7 @@ def _optimizer(
         if difference is not None:
             raise StoreError(
                 f"The run {run_id!r} in {os.fspath(store)!r} has another {difference}; give the same arguments to go "
-                "on with it, or another run_id for a new run."
+                "on with it, or another run_id for a new run, which can learn from this one's (trials=)."
             )
         optimizer = Optimizer.resume(store, run_id, method=setup.algorithm)
         if memory is not None and optimizer.kept is not None:
@@ -247,6 +254,27 @@ def _close(optimizer: Optimizer, reason: StopReason | None) -> None:
         optimizer.close("running" if reason is None else reason.value)
     except StoreError as error:
         optimizer.trouble = error
+
+
+def _with_an_alarm(callback: Callback | None) -> Callback:
+    """Return a callback that says in the log why evaluations fail, once, if the first ones all do.
+
+    A mistake in the objective should not take a budget of hours to be noticed.
+    """
+    seen = 0
+
+    def look(optimizer: Optimizer, trial: Trial) -> Any:
+        nonlocal seen
+        seen += 1
+        if seen == ALARMING and all(each.failed for each in optimizer.trials if each.state != "pending"):
+            _log.warning(
+                "The first %d evaluations have all failed, the last one with %s. The run goes on; Ctrl-C ends it.",
+                seen,
+                (trial.error or "no value").rstrip("."),
+            )
+        return None if callback is None else callback(optimizer, trial)
+
+    return look
 
 
 def _showing(line: Any, callback: Callback | None) -> Callback:

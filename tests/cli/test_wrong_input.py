@@ -37,7 +37,7 @@ WRONG = [
     (("run", "ackley", "--low", "1"), "has its own bounds"),
     (("run", "ackley", "--high", "1"), "has its own bounds"),
     (("run", "ackley", "--method", "bouds"), "did you mean 'boids'?"),
-    (("run", "ackley", "--method", "xyz"), "methods are alebo, baxus, boids"),
+    (("run", "ackley", "--method", "xyz"), "Methods: alebo, baxus, boids"),
     (("run", "ackley", "--option", "shift"), "key=value"),
     (("run", "ackley", "--option", "shfit=true"), "'shift'"),
     (("run", "ackley", "--option", "shift=maybe"), "shift"),

@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from boids import configure
+from boids.algorithms import ALGORITHMS, METHODS
 from boids.configure import allowed
-from boids.errors import InputError
+from boids.errors import InputError, did_you_mean
 from boids.settings import REFUSED, fitted, in_words
 
 _WORDS = {"true": True, "false": False, "none": None}
@@ -62,3 +63,11 @@ def _read(text: str, hint: Any, label: str) -> Any:
         if (found := fitted(value, hint)) is not REFUSED:
             return found
     raise InputError(f"{label} must be {in_words(hint)}, got {text!r}.")
+
+
+def method_class(name: str) -> Any:
+    """Return the class of a method."""
+    if name not in METHODS:
+        hint = did_you_mean(name, METHODS, "see `boids methods`.")
+        raise InputError(f"There is no method {name!r}; {hint} Methods: {', '.join(sorted(ALGORITHMS))}.")
+    return METHODS[name]

@@ -8,12 +8,11 @@ from rich.table import Table
 from rich.text import Text
 
 from boids import plain
-from boids.algorithms import ALGORITHMS, METHODS
+from boids.algorithms import ALGORITHMS
 from boids.algorithms.protocol import CONSIDERED
-from boids.cli.assignments import written
+from boids.cli.assignments import method_class, written
 from boids.cli.output import emit, emit_json, table
 from boids.configure import settings
-from boids.errors import InputError, did_you_mean
 from boids.opponents import OPPONENTS, how_to_get, installed
 
 
@@ -43,10 +42,7 @@ def methods(*, as_json: bool) -> None:
 
 def method(name: str, *, as_json: bool) -> None:
     """List the settings of a method."""
-    if name not in METHODS:
-        hint = did_you_mean(name, METHODS, f"methods are {', '.join(sorted(ALGORITHMS))}.")
-        raise InputError(f"There is no method {name!r}; {hint}")
-    cls = METHODS[name]
+    cls = method_class(name)
     rows = list(settings(cls()))
     if as_json:
         listed = [

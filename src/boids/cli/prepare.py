@@ -6,13 +6,12 @@ import os
 from dataclasses import dataclass, replace
 from typing import Any, final
 
-from boids.algorithms import ALGORITHMS, METHODS
 from boids.cli import assignments, warm_start
 from boids.cli.record import Limits
 from boids.cli.request import Request
 from boids.cli.targets import FunctionTarget, Objective, ProblemTarget, ProgramTarget, Target
 from boids.cli.targets.program import FOLDER, short_name
-from boids.errors import InputError, did_you_mean
+from boids.errors import InputError
 from boids.optimizer import Optimizer
 from boids.recording import new_id
 from boids.space import SpaceFile
@@ -104,8 +103,4 @@ def optimizer(request: Request, prepared: Prepared) -> Optimizer:
 
 def method(request: Request) -> Any:
     """Return the method with its settings."""
-    name = request.method
-    if name not in METHODS:
-        hint = did_you_mean(name, METHODS, f"methods are {', '.join(sorted(ALGORITHMS))}.")
-        raise InputError(f"There is no method {name!r}; {hint}")
-    return assignments.configured(METHODS[name], assignments.split(request.pairs, "--set"))
+    return assignments.configured(assignments.method_class(request.method), assignments.split(request.pairs, "--set"))

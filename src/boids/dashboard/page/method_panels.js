@@ -74,7 +74,8 @@ export const methodPanels = {
       "Patience",
       {
         id: "patience",
-        about: "K grows with failures to improve and falls with successes; past its maximum the subspace is split.",
+        about:
+          "K grows with failures to improve and falls with successes, which are gains of a thousandth at least; past its maximum the subspace is split.",
       },
       this.parts.patience.box,
       this.parts.counters,
