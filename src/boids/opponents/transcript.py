@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 from hashlib import blake2b
-from typing import Any, ClassVar, Protocol, final
+from typing import Any, ClassVar, Protocol, cast, final
 
 import numpy as np
 
@@ -106,7 +106,8 @@ class LibraryMethod(ABC):
         """Draw the seed; the library is loaded at the first proposal."""
         require(self.name, self.modules)
         seed = int(rng.integers(2**31 - 1))
-        settings = (self.name, astuple(self), domain.dim, domain.noisy, budget, seed)  # type: ignore[call-overload]
+        values = astuple(cast(Any, self))  # every subclass is a dataclass
+        settings = (self.name, values, domain.dim, domain.noisy, budget, seed)
         trace = _fingerprint("", settings)
         nothing = np.empty(0)
         return Transcript(seed, budget, version(self.package), nothing.astype(np.int64), nothing, 0, trace, trace)
@@ -135,7 +136,7 @@ class LibraryMethod(ABC):
         self, state: Transcript, history: History, proposal: Proposal, outcome: Outcome, rng: np.random.Generator
     ) -> Transcript:
         """Write the outcome down; the library hears of it before its next proposal."""
-        number = GUEST if proposal.is_guest else int(proposal.memo["number"])  # type: ignore[arg-type]
+        number = GUEST if proposal.is_guest else cast(int, proposal.memo["number"])
         return state.after_tell(number, proposal.unit, outcome.value)
 
     @final
