@@ -100,6 +100,18 @@ def test_a_run_is_shown_like_its_end(cli, two):
     assert max(map(len, shown.out.splitlines())) <= 80
 
 
+def test_the_latest_run_is_shown_if_none_is_named(cli, two):
+    assert cli("show", "--json").json["id"] == two[1]
+
+
+def test_there_is_no_latest_run_of_an_empty_store(cli, folder):
+    answer = cli("show")
+    assert (answer.code, answer.err) == (
+        2, "boids: There is no run in 'boids-runs.db' yet; `boids run` begins one.\n"
+    )  # fmt: skip
+    assert not list(folder.path.glob("*.db*"))
+
+
 def test_a_picture_of_a_run_in_the_store(cli, two):
     pytest.importorskip("matplotlib")
     assert cli("show", two[0], "--plot", "run.png").code == 0

@@ -122,13 +122,13 @@ def runs(store: str, as_json: bool) -> None:
 
 
 @cli.command(short_help="Show what a run has found so far.")
-@click.argument("run_id", metavar="ID")
+@click.argument("run_id", metavar="[ID]", required=False)
 @click.option("--trials", type=int, callback=at_least_1, metavar="N", help="List the N best evaluations, too.")
 @click.option("--plot", metavar="FILE", help="Save a picture of the run as .png, .svg or .pdf (extra `plot`).")
 @store_option
 @json_option
-def show(run_id: str, trials: int | None, plot: str | None, store: str, as_json: bool) -> None:
-    """Show what the run ID has found so far, also while it is going on."""
+def show(run_id: str | None, trials: int | None, plot: str | None, store: str, as_json: bool) -> None:
+    """Show what the run ID, or else the latest one, has found so far, also while it is going on."""
     from boids.cli import run_details
 
     run_details.show(store, run_id, trials=trials, plot=plot, as_json=as_json)

@@ -53,6 +53,14 @@ def space_of(stored: StoredRun) -> Space:
         return Space.from_manifest(setup.space)
 
 
+def latest(store: str) -> str:
+    """Return the id of the run that was begun last."""
+    known = runs(store)
+    if not known:
+        raise StoreError(f"There is no run in {store!r} yet; `boids run` begins one.")
+    return known[-1].id
+
+
 def latest_unfinished(store: str) -> str:
     """Return the id of the latest run to resume: one that Python code has begun only if there is no other."""
     unfinished = [each for each in runs(store) if not reason_of(each.status).is_final]
