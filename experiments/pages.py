@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from common import markdown, put_between
 
 from boids.bench import Table, compare, load
@@ -23,6 +24,8 @@ from boids.bench.findings import findings
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs"
+#: Problems in one table.
+MOST_COLUMNS = 7
 
 
 def with_error(mean: float | None, error: float | None) -> str:
@@ -38,7 +41,7 @@ def with_error(mean: float | None, error: float | None) -> str:
 
 
 def final_values(table: Table) -> str:
-    """Return a row per method, a column per problem, the best means in bold."""
+    """Return a row per method, a column per problem, the best means in bold; tables of a page's width."""
     found = findings(table, curves=False)
     columns = []
     for problem in found["problems"]:
@@ -46,37 +49,37 @@ def final_values(table: Table) -> str:
         best = min(means, key=lambda method: means[method]["mean"], default=None)
         cells = {method: with_error(each["mean"], each["error"]) for method, each in means.items()}
         columns.append({method: f"**{cell}**" if method == best else cell for method, cell in cells.items()})
-    rows = [
-        [label, *(column.get(place, "–") for column in columns)]
-        for place, label in enumerate(found["methods"])
-        if any(place in column for column in columns)
-    ]
-    return markdown(["method", *map(heading, found["problems"])], rows)
+    methods = [place for place in range(len(found["methods"])) if any(place in column for column in columns)]
+    headings = list(map(heading, found["problems"]))
+    tables = []
+    for some in np.array_split(np.arange(len(columns)), math.ceil(len(columns) / MOST_COLUMNS)):
+        rows = [[found["methods"][place], *(columns[k].get(place, "–") for k in some)] for place in methods]
+        tables.append(markdown(["method", *(headings[k] for k in some)], rows))
+    return "\n\n".join(tables)
 
 
-def against_the_best(table: Table, method: str = "BOIDS", worst: str = "random search") -> str:
+def against_the_best(table: Table, method: str = "BOIDS") -> str:
     """Return a row per problem: a method, the best of the others, and how far behind it is as a share of the range.
 
-    The range is that between the best mean and the mean of `worst`. A method with fewer runs than most is marked.
+    The range is that of the means of all methods. A method with fewer runs than most is marked.
     """
     found = findings(table, curves=False)
     names = found["methods"]
     rows = []
     for problem in found["problems"]:
         values = {names[each["method"]]: each for each in problem["finals"]["values"] if each["mean"] is not None}
-        if method not in values or worst not in values or len(values) < 3:
+        if method not in values or len(values) < 3:
             continue
-        others = sorted((each["mean"], label) for label, each in values.items() if label != method)
-        best, label = others[0]
+        (best, label), *_, (worst, last) = sorted((values[name]["mean"], name) for name in values if name != method)
         mine = values[method]["mean"]
-        span = values[worst]["mean"] - min(best, mine)
+        span = max(worst, mine) - min(best, mine)
         gap = f"{100.0 * max(0.0, mine - best) / span:.1f} %" if span > 0 else "–"
         runs = sum(run.problem == problem["label"] and run.method == label for run in table.runs)
         few = f" ({runs} of {found_seeds(table)} seeds)" if runs < found_seeds(table) else ""
-        cells = [with_error(values[each]["mean"], values[each]["error"]) for each in (method, label, worst)]
-        cells = [f"**{cells[0]}**" if mine <= best else cells[0], f"{label}{few}: {cells[1]}", cells[2]]
+        cells = [with_error(values[each]["mean"], values[each]["error"]) for each in (method, label, last)]
+        cells = [f"**{cells[0]}**" if mine <= best else cells[0], f"{label}{few}: {cells[1]}", f"{last}: {cells[2]}"]
         rows.append([heading(problem), *cells, gap])
-    return markdown(["problem", method, "best of the others", worst, "behind, of the range"], rows)
+    return markdown(["problem", method, "best of the others", "worst of them", "behind the best, of the range"], rows)
 
 
 def found_seeds(table: Table) -> int:
