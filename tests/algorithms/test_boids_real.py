@@ -339,7 +339,7 @@ def told(run, value, constraints):
     state, failures = run.state, run.state.patience.failures
     run.tell(proposal, value, constraints)
     history = run.history
-    improved = run.algorithm._improved(state, history, Outcome(value))
+    improved = state.improved(history, Outcome(value), run.algorithm.success_threshold)
     assert (run.state.patience.failures > failures) != improved or run.state.patience.failures == 0
     return improved
 
@@ -430,8 +430,8 @@ def test_noisy_runs_are_judged_by_means_and_remember_what_to_beat(monkeypatch):
     proposal = run.ask()
     barely, better = run.state.to_beat + 1e-9, run.state.to_beat - 1e-9
     history = run.history
-    assert not run.algorithm._improved(run.state, history, Outcome(barely))
-    assert run.algorithm._improved(run.state, history, Outcome(better))
+    assert not run.state.improved(history, Outcome(barely), HASTY.success_threshold)
+    assert run.state.improved(history, Outcome(better), HASTY.success_threshold)
     run.tell(proposal, 1.0)
 
 

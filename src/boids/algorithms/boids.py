@@ -22,7 +22,7 @@ from typing import Any, ClassVar, TypeVar, final
 
 import numpy as np
 
-from boids.algorithms import boids_guests
+from boids.algorithms import boids_guests, boids_sweeps
 from boids.algorithms.boids_climb import Ground, climb_from_line
 from boids.algorithms.boids_lines import (
     acquisition_function,
@@ -36,14 +36,15 @@ from boids.algorithms.boids_models import Beliefs, Data, Fits
 from boids.algorithms.boids_pending import DESIGN, UnderWay, line_of
 from boids.algorithms.boids_settings import BoidsSettings
 from boids.algorithms.boids_state import BoidsState
+from boids.algorithms.boids_sweeps import sweeps_in
 from boids.blocks import schedule
 from boids.blocks.design import DESIGNS
 from boids.blocks.embedding import Embedding
 from boids.blocks.line import Lines
-from boids.blocks.merit import violations
 from boids.blocks.patience import Patience, PatienceRules
 from boids.blocks.stopwatch import Stopwatch
 from boids.blocks.swarm import Swarm
+from boids.blocks.sweep import Sweep, Turn, Turns
 from boids.errors import MethodError
 from boids.records import Domain, FloatArray, History, IntArray, Outcome, Proposal
 
@@ -68,7 +69,8 @@ class Boids(BoidsSettings):
     def init(self, domain: Domain, budget: int, rng: np.random.Generator) -> BoidsState:
         """Draw the first subspace and its initial design."""
         dim = domain.dim
-        if not self.embedding or domain.repairing is not None:
+        sweeping = sweeps_in(self, domain, budget)
+        if not self.embedding or domain.repairing is not None or sweeping:
             # Equations between the parameters: a random subspace has hardly a point in common with them.
             start, splits = dim, 0
         elif self.initial_dim is not None:
@@ -86,7 +88,7 @@ class Boids(BoidsSettings):
             epoch=0,
             embedding=embedding,
             guests=np.empty(0, dtype=np.int64),
-            **self._fresh_run(embedding, domain, budget, rng),
+            **self._fresh_run(embedding, domain, budget, rng, sweeping),
         )
 
     def ready(self, state: BoidsState) -> int:
@@ -133,15 +135,20 @@ class Boids(BoidsSettings):
             limits = beliefs.limits(np.float64, swarm.leader)
             noise_variance = beliefs.objective.hyper.noise_variance
             i, rewards = choose_line(self, draw, noise_variance, lines, under_way.busy, rng, limits)
+        turn: Turn = "line"
         with watch.phase("optimise"):
             is_new = under_way.newness(history, embedding)
             if self.line_search == "climb" and domain.repairing is None:
                 # Points under way must be improved upon as well, or they would be proposed again.
                 best = beliefs.objective.outputs[n_known:].min(initial=judgement.best_merit)
-                ground = Ground(embedding, domain)
-                z = climb_from_line(
-                    self, beliefs.objective, limits, float(best), lines, i, aims, judgement.merits, ground, rng, is_new
-                )
+                ground, merits = Ground(embedding, domain), judgement.merits
+                swept = boids_sweeps.swept(state, beliefs.objective, limits, aims, merits, ground, rng, is_new)
+                if swept is not None:
+                    state, z, turn = swept
+                else:
+                    z = climb_from_line(
+                        self, beliefs.objective, limits, float(best), lines, i, aims, merits, ground, rng, is_new
+                    )
             else:
                 alpha = acquisition_function(self, beliefs.objective, draw, swarm.leader, judgement.best_target, rng)
                 alpha = within_limits(alpha, limits, embedding, domain)
@@ -152,7 +159,7 @@ class Boids(BoidsSettings):
                     z = best_allowed(self, alpha, lines, i, swarm, domain.repairing, rng, is_new)
             z = under_way.apart(z, history, embedding, rng)
         with watch.phase("lift"):
-            proposal = self._proposal(state, z, i, reward=float(rewards[i]))
+            proposal = self._proposal(state, z, i, turn, reward=float(rewards[i]))
         return state, replace(proposal, times=watch.seconds)
 
     def tell(
@@ -168,7 +175,7 @@ class Boids(BoidsSettings):
             return boids_guests.received(state, history)
         if proposal.memo["epoch"] != state.epoch:
             return state  # from before a restart: the history has it, this run does not
-        improved = self._improved(state, history, outcome)
+        improved = state.improved(history, outcome, self.success_threshold)
         line, z = line_of(proposal), state.embedding.project(proposal.aim)
         moved = line != DESIGN and state.swarm is not None and not outcome.failed
         state = replace(
@@ -185,6 +192,7 @@ class Boids(BoidsSettings):
             state = replace(state, swarm=_formed(state.swarm).move(line, z, outcome.value), moves=moves)
         if proposal.memo["dim"] != state.embedding.dim:
             return state  # proposed in a coarser subspace: it says nothing about how this one fares
+        state = boids_sweeps.learned(state, history, proposal, improved, rng)
         patience = state.patience.update(improved, self.tolerance(state), self.rules)
         state = replace(state, patience=patience)
         if not patience.exhausted(self.rules):
@@ -208,6 +216,7 @@ class Boids(BoidsSettings):
             "line_moves": state.moves.tolist(),
             "signal_variance": None if hyper is None else hyper.signal_variance,
             "noise_variance": None if hyper is None else hyper.noise_variance,
+            "sweeps": None if state.sweep is None else state.sweep.done,
             "lengthscales": None if hyper is None else hyper.lengthscales.tolist(),
         }
 
@@ -308,26 +317,6 @@ class Boids(BoidsSettings):
             dim, state.input_dim, state.initial_dim, state.splits, self.new_bins, max(until - self.n_init, 1)
         )
 
-    def _improved(self, state: BoidsState, history: History, outcome: Outcome) -> bool:
-        """Whether the latest outcome beats the run's best before it by more than the threshold."""
-        if outcome.failed:
-            return False
-        if history.domain.noisy and history.constraints is None:
-            return outcome.value < state.to_beat
-        earlier = history.values[state.rows]
-        if history.constraints is not None:
-            violation = violations(history.constraints[state.rows])
-            mine = float(violations(history.constraints[-1:])[0])
-            if mine > 0.0:  # less infeasible than all the others
-                known = violation[~np.isnan(violation)]
-                return not len(known) or mine < float(known.min()) * (1.0 - self.success_threshold)
-            earlier = earlier[violation == 0.0]
-        known = earlier[~np.isnan(earlier)]
-        if not len(known):
-            return True
-        best = float(known.min())
-        return outcome.value < best - self.success_threshold * abs(best)
-
     def _split(self, state: BoidsState, rng: np.random.Generator) -> BoidsState:
         """Go on in a finer subspace; all data and the whole swarm come along."""
         fit = state.fits.objective
@@ -343,18 +332,19 @@ class Boids(BoidsSettings):
 
     def _restart(self, state: BoidsState, domain: Domain, rng: np.random.Generator) -> BoidsState:
         """Begin again in the input space; the history stays, this run starts without data."""
-        embedding = Embedding.identity(state.input_dim)
-        fresh = self._fresh_run(embedding, domain, state.budget - state.asked, rng)
+        embedding, remaining = Embedding.identity(state.input_dim), state.budget - state.asked
+        fresh = self._fresh_run(embedding, domain, remaining, rng, state.sweep is not None)
         return replace(state, epoch=state.epoch + 1, embedding=embedding, **fresh)
 
     def _fresh_run(
-        self, embedding: Embedding, domain: Domain, remaining: int, rng: np.random.Generator
+        self, embedding: Embedding, domain: Domain, remaining: int, rng: np.random.Generator, sweeping: bool
     ) -> dict[str, Any]:
         """Return the fields of a state whose run has only an initial design to begin with."""
-        count = min(self.n_init, max(remaining, 0))
+        count = min(boids_sweeps.DESIGN_POINTS if sweeping else self.n_init, max(remaining, 0))
+        near_middle = boids_sweeps.DESIGN_EXTENTS[:count, None] if sweeping else 1.0
         return {
             "design_size": count,
-            "queue": self._design(embedding, domain, count, rng),
+            "queue": self._design(embedding, domain, count, rng, near_middle),
             "rows": np.empty(0, dtype=np.int64),
             "owners": np.empty(0, dtype=np.int64),
             "homes": np.empty(0, dtype=np.int64),
@@ -363,10 +353,17 @@ class Boids(BoidsSettings):
             "patience": Patience.fresh(self.rules),
             "fits": Fits(),
             "to_beat": np.inf,
+            "sweep": Sweep.first(embedding.dim, rng) if sweeping else None,
+            "turns": Turns(),
         }
 
     def _design(
-        self, embedding: Embedding, domain: Domain, count: int, rng: np.random.Generator, extent: float = 1.0
+        self,
+        embedding: Embedding,
+        domain: Domain,
+        count: int,
+        rng: np.random.Generator,
+        extent: float | FloatArray = 1.0,
     ) -> FloatArray:
         """Return the initial design; where linear constraints forbid a point, one that is allowed takes its place."""
         if domain.repairing is not None:
@@ -375,18 +372,18 @@ class Boids(BoidsSettings):
         if domain.violating is None:
             return design
         wrong = np.flatnonzero(domain.violating(embedding.lift(design)) > 0.0)
-        others = rng.uniform(-extent, extent, (DESIGN_DRAWS, embedding.dim))
+        others = rng.uniform(-np.max(extent), np.max(extent), (DESIGN_DRAWS, embedding.dim))
         violation = domain.violating(embedding.lift(others))
         # The least wrong of many; the shell moves what is still not allowed.
         design[wrong] = others[np.argsort(violation, kind="stable")[: len(wrong)]]
         return design
 
-    def _proposal(self, state: BoidsState, z: FloatArray, line: int, **info: float) -> Proposal:
+    def _proposal(self, state: BoidsState, z: FloatArray, line: int, turn: Turn = "line", **info: float) -> Proposal:
         facts = {"dim": state.embedding.dim, "K": state.patience.factor, "restarts": state.epoch}
         return Proposal(
             unit=state.embedding.lift(z),
-            memo={"line": line, "epoch": state.epoch, "dim": state.embedding.dim},
-            info={"phase": "design" if line == DESIGN else "line", "line": line, **facts, **info},
+            memo={"line": line, "epoch": state.epoch, "dim": state.embedding.dim, "turn": turn},
+            info={"phase": "design" if line == DESIGN else turn, "line": line, **facts, **info},
         )
 
 

@@ -68,6 +68,12 @@ class BoidsSettings:
     search_precision: Literal["single", "double"] = setting(
         "single", "ours: noisy Thompson values need no more; everything else always uses double"
     )
+    # Sweeps
+    sweep_share: float = setting(
+        0.0,
+        "ours: sweeps through all coordinates instead of subspaces, if D is at most this share of the budget",
+        least=0,
+    )
     # Nested subspaces
     new_bins: int = setting(3, "paper: b = 3", least=1)
     initial_dim: int | None = setting(
@@ -132,6 +138,7 @@ class BoidsSettings:
             "surrogate": Surrogate(),
             "unskew": False,
             "max_points": None,
+            "sweep_share": 0.0,
             "termination_max": 7,
             "initial_dim": None,
         }
@@ -150,6 +157,7 @@ class BoidsSettings:
             "flat_spread": 1e-6,
             "search_precision": "double",
             "max_points": None,
+            "sweep_share": 0.0,
             "termination_max": 7,
             "initial_dim": None,
         }

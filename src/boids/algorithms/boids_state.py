@@ -16,9 +16,11 @@ import numpy as np
 
 from boids.algorithms.boids_models import Data, Fits
 from boids.blocks.embedding import Embedding
+from boids.blocks.merit import violations
 from boids.blocks.patience import Patience
 from boids.blocks.swarm import Swarm
-from boids.records import BoolArray, Domain, FloatArray, History, IntArray
+from boids.blocks.sweep import Sweep, Turns
+from boids.records import BoolArray, Domain, FloatArray, History, IntArray, Outcome
 
 
 @final
@@ -44,6 +46,8 @@ class BoidsState:
     fits: Fits
     guests: IntArray  # rows of the history that this method did not propose, in use or not
     to_beat: float  # noisy runs: what a value must be below to count as a success
+    sweep: Sweep | None  # None: none in this run
+    turns: Turns
 
     @property
     def invited(self) -> BoolArray:
@@ -86,6 +90,26 @@ class BoidsState:
             noisy=history.domain.noisy,
             own=~self.invited,
         )
+
+    def improved(self, history: History, outcome: Outcome, threshold: float) -> bool:
+        """Whether the latest outcome beats the run's best before it by more than a share of that."""
+        if outcome.failed:
+            return False
+        if history.domain.noisy and history.constraints is None:
+            return outcome.value < self.to_beat
+        earlier = history.values[self.rows]
+        if history.constraints is not None:
+            violation = violations(history.constraints[self.rows])
+            mine = float(violations(history.constraints[-1:])[0])
+            if mine > 0.0:  # less infeasible than all the others
+                known = violation[~np.isnan(violation)]
+                return not len(known) or mine < float(known.min()) * (1.0 - threshold)
+            earlier = earlier[violation == 0.0]
+        known = earlier[~np.isnan(earlier)]
+        if not len(known):
+            return True
+        best = float(known.min())
+        return outcome.value < best - threshold * abs(best)
 
 
 def _moves(domain: Domain) -> bool:

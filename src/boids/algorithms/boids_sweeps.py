@@ -1,0 +1,128 @@
+"""Sweeps in BOIDS: which budget they are for, and what they propose besides the lines' points.
+
+Ours. The subspaces are for many dimensions with few evaluations; where two rounds through all coordinates fit into the
+budget, a run can begin in the whole space, around the middle of the box, and learn each coordinate's slope by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import cast, final
+
+import numpy as np
+
+from boids.algorithms.boids_climb import Ground
+from boids.algorithms.boids_limits import Limits
+from boids.algorithms.boids_settings import BoidsSettings
+from boids.algorithms.boids_state import BoidsState
+from boids.blocks.maximise import cut_short
+from boids.blocks.sweep import Sweep, Turn, both_ways, descents, gain
+from boids.gp.linalg import blas_threads
+from boids.gp.posterior import Posterior
+from boids.gp.slopes import Slopes
+from boids.records import Domain, FloatArray, History, Proposal
+
+#: How far from the middle of the box the points of the design may be: one to begin at, others to know the scale by.
+DESIGN_EXTENTS = np.array([0.1, 1.0, 1.0, 1.0, 1.0])
+DESIGN_POINTS = len(DESIGN_EXTENTS)
+
+
+def sweeps_in(settings: BoidsSettings, domain: Domain, budget: int) -> bool:
+    """Whether a run has sweeps: there must be slopes, and room for two rounds.
+
+    Not with constraint values: a descent ends at the edge of what they allow, on either side of it.
+    """
+    free = domain.snapping is None and domain.repairing is None and not domain.n_constraints
+    return settings.line_search == "climb" and free and domain.dim <= settings.sweep_share * budget
+
+
+@final
+@dataclass(frozen=True)
+class Downhill:
+    """μ - log p, to be minimised: what is expected of a point, and the chance that its evaluation does not fail."""
+
+    predict: Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+    predict_slopes: Slopes
+    limits: Limits | None
+
+    @classmethod
+    def on(cls, posterior: Posterior, limits: Limits | None) -> Downhill:
+        """Take the models as they are."""
+        return cls(posterior.predictor(), Slopes.of(posterior), limits)
+
+    def values(self, points: FloatArray) -> FloatArray:
+        """Return it (q,)."""
+        mean, _ = self.predict(points)
+        return mean if self.limits is None else mean - self.limits.log_success(points)[0]
+
+    def slopes(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return it (q,) and its gradients (q, d)."""
+        mean, _, slope, _ = self.predict_slopes(points)
+        if self.limits is None:
+            return mean, slope
+        chance, chance_slope = self.limits.log_success(points)
+        return mean - chance, slope - chance_slope
+
+
+def swept(
+    state: BoidsState,
+    posterior: Posterior,
+    limits: Limits | None,
+    known: FloatArray,
+    merits: FloatArray,
+    ground: Ground,
+    rng: np.random.Generator,
+    is_new: Callable[[FloatArray], bool],
+) -> tuple[BoidsState, FloatArray, Turn] | None:
+    """Return a sweep's next point (d,), from the best of `known` (n, d); None if it is a line's turn.
+
+    The first sweep takes all turns: it shows the slopes that all else depends on.
+    """
+    sweep = state.sweep
+    if sweep is None or (sweep.done and rng.random() >= state.turns.share):
+        return None
+    best = known[int(np.argmin(np.where(np.isnan(merits), np.inf, merits)))]
+    found = _step(sweep, posterior, limits, best, ground, rng, is_new)
+    return None if found is None else (replace(state, sweep=found[0]), found[1], found[2])
+
+
+def learned(
+    state: BoidsState, history: History, proposal: Proposal, improved: bool, rng: np.random.Generator
+) -> BoidsState:
+    """Take notice of the latest outcome."""
+    if state.sweep is None:
+        return state
+    turn, sweep = cast(Turn, proposal.memo["turn"]), state.sweep
+    if turn == "descent":
+        sweep = sweep.descended(improved, state.embedding.dim, rng)
+    return replace(state, sweep=sweep, turns=state.turns.credited(turn, gain(state.data(history).ranked())))
+
+
+def _step(
+    sweep: Sweep,
+    posterior: Posterior,
+    limits: Limits | None,
+    best: FloatArray,
+    ground: Ground,
+    rng: np.random.Generator,
+    is_new: Callable[[FloatArray], bool],
+) -> tuple[Sweep, FloatArray, Turn] | None:
+    """Return a sweep's next point (d,) from the best one (d,), and how it goes on; None if there is nothing new."""
+    low, high = ground.embedding.bounds
+    with blas_threads(len(posterior.inputs)):
+        downhill = Downhill.on(posterior, limits)
+        while not sweep.descends:
+            points = both_ways(best, int(sweep.order[0]), sweep.step, low, high)
+            points = points[ground.allowed(points)]
+            sweep = sweep.tried()
+            if len(points):
+                z = points[int(np.argmin(downhill.values(points)))]
+                if is_new(z):
+                    return sweep, z, "coordinate"
+        for z in descents(downhill, best, sweep.radius, low, high, rng):
+            if ground.domain.violating is not None and not ground.allowed(z[None])[0]:
+                z = cut_short(best, z, ground.allowed)
+            if is_new(z):
+                return sweep, z, "descent"
+    return None

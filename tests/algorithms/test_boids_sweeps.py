@@ -1,0 +1,121 @@
+"""Sweeps in BOIDS: when, what they propose, and that they get on with all that runs have to cope with."""
+
+import numpy as np
+import pytest
+
+from boids import Bool, Float, Optimizer, Space, minimize
+from boids.algorithms import Boids
+from boids.algorithms.boids_sweeps import DESIGN_POINTS, sweeps_in
+from boids.records import Domain
+
+DIM = 12
+BOX = [(-1.0, 1.0)] * DIM
+BOTTOM = np.linspace(-0.4, 0.4, DIM)
+SWEEPING = Boids(sweep_share=1.0, particles=6)
+
+
+def bowl(x):
+    return float(np.sum((np.asarray(x) - BOTTOM) ** 2))
+
+
+def run(count, method=SWEEPING, objective=bowl, budget=60, **options):
+    optimizer = Optimizer(BOX, budget=budget, method=method, seed=1, **options)
+    for _ in range(count):
+        trial = optimizer.ask()
+        optimizer.tell(trial, objective(trial.x))
+    return optimizer
+
+
+@pytest.mark.parametrize(
+    ("share", "dim", "budget", "expected"),
+    [(0.4, 40, 100, True), (0.4, 41, 100, False), (0.0, 1, 10_000, False), (1.0, 10, 9, False)],
+)
+def test_they_are_for_budgets_that_have_room_for_them(share, dim, budget, expected):
+    assert sweeps_in(Boids(sweep_share=share), Domain(dim), budget) == expected
+
+
+def test_not_without_slopes():
+    assert not sweeps_in(Boids(sweep_share=1.0), Domain(4, snapping=np.sign), 100)
+    assert not sweeps_in(Boids(sweep_share=1.0), Domain(4, n_constraints=1), 100)
+    assert not sweeps_in(Boids.paper(sweep_share=1.0), Domain(4), 100)
+    assert Boids.paper().sweep_share == Boids.released().sweep_share == 0.0
+
+
+def test_a_step_in_every_coordinate_from_the_best_and_then_down():
+    optimizer = run(DESIGN_POINTS)
+    best = optimizer.best
+    moved = []
+    for _ in range(DIM):
+        trial = optimizer.ask()
+        assert trial.info["phase"] == "coordinate"
+        (changed,) = np.flatnonzero(np.abs(trial.x - best.x) > 1e-12)
+        moved.append(changed)
+        optimizer.tell(trial, bowl(trial.x))
+        best = optimizer.best
+    assert sorted(moved) == list(range(DIM))
+    assert optimizer.ask().info["phase"] == "descent"
+
+
+def test_a_bowl_is_descended_and_both_kinds_get_their_turns():
+    optimizer = run(60)
+    phases = [each.info["phase"] for each in optimizer.trials]
+    assert {"design", "coordinate", "descent", "line"} == set(phases)
+    assert optimizer.diagnostics["sweeps"] >= 1
+    assert optimizer.best.value < 0.1 * min(each.value for each in optimizer.trials[:DESIGN_POINTS])
+
+
+def test_without_them_nothing_is_different():
+    plain = Boids(particles=6)
+    assert plain.sweep_share == 0.0
+    assert run(30, plain).diagnostics["sweeps"] is None
+
+
+@pytest.mark.parametrize("count", [3, 10, 21, 40])
+def test_a_run_goes_on_as_if_it_had_not_been_saved(count, tmp_path):
+    one = run(count)
+    one.save(tmp_path / "run.boids")
+    other = Optimizer.load(tmp_path / "run.boids")
+    for _ in range(6):
+        mine, theirs = one.ask(), other.ask()
+        np.testing.assert_array_equal(mine.x, theirs.x)
+        one.tell(mine, bowl(mine.x))
+        other.tell(theirs, bowl(theirs.x))
+
+
+def test_many_at_once_are_apart():
+    optimizer = run(DESIGN_POINTS)
+    for _ in range(5):
+        trials = optimizer.ask(8)
+        points = np.array([each.x for each in trials])
+        apart = np.abs(points[:, None] - points[None]).max(axis=2) + np.eye(8)
+        assert apart.min() > 1e-4
+        for each in reversed(trials):
+            optimizer.tell(each, bowl(each.x))
+    assert optimizer.best.value < 0.5 * min(each.value for each in optimizer.trials[:DESIGN_POINTS])
+
+
+def test_failures_do_not_stop_them():
+    def fragile(x):
+        return float("nan") if x[0] > -0.1 else bowl(x)
+
+    optimizer = run(60, objective=fragile)
+    assert optimizer.n_failed > 0
+    assert optimizer.best.value < 0.6
+
+
+def test_linear_constraints_are_kept():
+    result = minimize(bowl, BOX, 45, method=SWEEPING, seed=1, linear_constraints="x[0] + x[1] + x[2] <= -0.5")
+    assert all(sum(each.x[:3]) <= -0.5 + 1e-9 for each in result.trials)
+    assert result.fun < 0.5
+
+
+def test_noise_is_borne():
+    noise = np.random.default_rng(0)
+    result = minimize(lambda x: bowl(x) + 0.01 * noise.standard_normal(), BOX, 50, method=SWEEPING, seed=1, noisy=True)
+    assert bowl(result.x) < 0.3
+
+
+def test_spaces_with_choices_have_none():
+    space = Space({"on": Bool(), "w": Float(-1, 1, shape=5)})
+    result = minimize(lambda p: float(np.sum(p["w"] ** 2)) + p["on"], space, 20, method=SWEEPING, seed=1)
+    assert not {each.info["phase"] for each in result.trials} & {"coordinate", "descent"}

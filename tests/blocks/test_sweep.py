@@ -1,0 +1,143 @@
+"""Sweeps: every coordinate once, then down the slope; and whose turn it is."""
+
+import numpy as np
+import pytest
+
+from boids.blocks.sweep import LEAST_STEP, MISSES, STEP, Sweep, Turns, both_ways, descents, gain
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def tried(sweep):
+    """Return the sweep after all its coordinates, and which these were."""
+    order = []
+    while not sweep.descends:
+        order.append(int(sweep.order[0]))
+        sweep = sweep.tried()
+    return sweep, order
+
+
+def test_every_coordinate_is_tried_once_and_then_it_descends():
+    sweep, order = tried(Sweep.first(30, rng()))
+    assert sorted(order) == list(range(30))
+    assert order != sorted(order)
+    assert sweep.descends
+
+
+def test_descents_grow_with_success_and_end_with_the_misses():
+    sweep, _ = tried(Sweep.first(9, rng()))
+    longer = sweep.descended(True, 9, rng())
+    assert longer.radius > sweep.radius
+    for k in range(MISSES - 1):
+        shorter = longer.descended(False, 9, rng())
+        assert shorter.radius < longer.radius
+        assert (shorter.misses, shorter.descends) == (k + 1, True)
+        longer = shorter
+    assert longer.descended(True, 9, rng()).misses == 0
+    after = longer.descended(False, 9, rng())
+    assert (after.done, after.descends, after.misses, after.step) == (1, False, 0, STEP / 2)
+    assert sorted(after.order) == list(range(9))
+
+
+def test_steps_do_not_vanish():
+    sweep = Sweep.first(3, rng())
+    for _ in range(10):
+        sweep, _ = tried(sweep)
+        for _ in range(MISSES):
+            sweep = sweep.descended(False, 3, rng())
+    assert (sweep.done, sweep.step) == (10, LEAST_STEP)
+
+
+def test_turns_go_to_who_gains():
+    even = Turns()
+    assert even.share == 0.5
+    assert even.credited("descent", 0.5).share > 0.5 > even.credited("line", 0.5).share
+    assert even.credited("coordinate", 0.0).share < 0.5 < even.credited("line", 0.0).share
+    for turn, end in [("line", Turns.LEAST), ("coordinate", 1 - Turns.LEAST)]:
+        turns = even
+        for _ in range(50):
+            turns = turns.credited(turn, 1.0)
+        assert turns.share == pytest.approx(end)
+    nothing = even
+    for _ in range(10_000):
+        nothing = nothing.credited("line", 0.0).credited("descent", 0.0)
+    assert nothing.share == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("merits", "expected"),
+    [
+        ([3.0, 1.0, 5.0, 2.0], 0.0),
+        ([3.0, 1.0, 3.0, 0.0], 1.0),  # the median is 2, the best before 1
+        ([3.0, 1.0, 3.0, 0.5], 0.5),
+        ([3.0, 1.0, 3.0, -9.0], 1.0),
+        ([3.0, np.nan, 1.0, 3.0, 0.5], 0.5),
+        ([3.0, 1.0, np.nan], 0.0),
+        ([np.nan, 1.0], 0.0),
+        ([1.0], 0.0),
+        ([2.0, 2.0, 2.0], 0.0),
+    ],
+)
+def test_a_gain_is_a_share_of_the_way_from_the_median_to_the_best(merits, expected):
+    assert gain(np.array(merits)) == pytest.approx(expected)
+
+
+def test_a_step_both_ways_or_away_from_a_wall():
+    low, high = -np.ones(3), np.ones(3)
+    centre = np.array([0.0, 1.0, -0.9])
+    np.testing.assert_allclose(both_ways(centre, 0, 0.3, low, high), [[0.3, 1.0, -0.9], [-0.3, 1.0, -0.9]])
+    np.testing.assert_allclose(both_ways(centre, 1, 0.3, low, high), [[0.0, 0.7, -0.9]])
+    np.testing.assert_allclose(both_ways(centre, 2, 0.3, low, high), [[0.0, 1.0, -0.6], [0.0, 1.0, -1.0]])
+    assert both_ways(np.zeros(1), 0, 0.3, np.zeros(1), np.zeros(1)).shape == (0, 1)
+
+
+class Plane:
+    def __init__(self, slope):
+        self.slope = slope
+
+    def values(self, points):
+        return points @ self.slope
+
+    def slopes(self, points):
+        return self.values(points), np.repeat(self.slope[None], len(points), axis=0)
+
+
+class Bowl:
+    def __init__(self, bottom):
+        self.bottom = bottom
+
+    def values(self, points):
+        return ((points - self.bottom) ** 2).sum(axis=1)
+
+    def slopes(self, points):
+        return self.values(points), 2 * (points - self.bottom)
+
+
+def test_down_a_plane_to_the_edge_of_the_ball():
+    slope, centre = rng(1).standard_normal(40), rng(2).uniform(-0.3, 0.3, 40)
+    points = descents(Plane(slope), centre, 0.8, -np.ones(40), np.ones(40), rng())
+    np.testing.assert_allclose(points[0], centre - 0.8 * slope / np.linalg.norm(slope), atol=0.02)
+    assert (np.linalg.norm(points - centre, axis=1) <= 0.8 + 1e-9).all()
+    values = Plane(slope).values(points)
+    assert (np.diff(values) >= 0.0).all()
+
+
+def test_down_a_bowl_to_its_bottom_and_no_further():
+    centre, bottom = np.zeros(20), rng(1).uniform(-0.2, 0.2, 20)
+    best = descents(Bowl(bottom), centre, 2.0, -np.ones(20), np.ones(20), rng())[0]
+    assert np.linalg.norm(best - bottom) < 0.2 * np.linalg.norm(bottom)
+
+
+def test_the_box_is_kept():
+    centre = np.full(10, 0.95)
+    points = descents(Plane(-np.arange(10.0)), centre, 3.0, -np.ones(10), np.ones(10), rng())
+    assert np.abs(points).max() <= 1.0
+    np.testing.assert_allclose(points[0][5:], 1.0)
+
+
+def test_where_there_is_no_slope_it_still_answers():
+    points = descents(Plane(np.zeros(4)), np.zeros(4), 1.0, -np.ones(4), np.ones(4), rng())
+    assert np.isfinite(points).all()
+    assert len(points)
