@@ -50,7 +50,6 @@ def final_values(table: Table) -> str:
         cells = {method: with_error(each["mean"], each["error"]) for method, each in means.items()}
         columns.append({method: f"**{cell}**" if method == best else cell for method, cell in cells.items()})
     methods = [place for place in range(len(found["methods"])) if any(place in column for column in columns)]
-    methods.sort(key=lambda place: found["methods"][place] != "BOIDS")
     headings = list(map(heading, found["problems"]))
     tables = []
     for some in np.array_split(np.arange(len(columns)), math.ceil(len(columns) / MOST_COLUMNS)):
