@@ -28,10 +28,11 @@ answer = {"value": p["low"] + sum(p["weights"]), "constraints": [0.3 - p["low"],
 json.dump(answer, open(sys.argv[2], "w"))
 """
 
-#: Waits for ever in its third evaluation, unless a file says that it need not; tells who it is.
+#: Waits for ever in its third evaluation, unless a file says that it need not; tells there who it is, all at once.
 SLEEPER = """#!/bin/sh
-echo $$ > "{folder}/pid"
 if [ "$2" = 0002 ] || [ "$2" = 2 ]; then
+  echo $$ > "{folder}/pid.new"
+  mv "{folder}/pid.new" "{folder}/pid"
   sleep 100 &
   if [ ! -e "{folder}/awake" ]; then wait; fi
 fi
@@ -186,7 +187,7 @@ def interrupted(folder, arguments: tuple[str, ...], number: int = signal.SIGINT)
     """Begin a run, and end it in its third evaluation."""
     process = start(folder, "run", *arguments)
     try:
-        wait_for(process, lambda: any(Path(".").glob("boids-work/*/0002/stdout.txt")) and Path("pid").read_text() != "")
+        wait_for(process, lambda: any(Path(".").glob("boids-work/*/0002/stdout.txt")) and Path("pid").exists())
         process.send_signal(number)
         out, err = process.communicate(timeout=50)
     finally:

@@ -143,7 +143,7 @@ WRONG = [
     (("resume", "x", "--store", "MODULE.py"), "is not a store of boids"),
     (("runs", "--store", "none.db"), "There is no store 'none.db'"),
     (("runs", "x"), "x"),
-    (("show",), "ID"),
+    (("show",), "There is no run in 'boids-runs.db' yet"),
     (("show", "x"), "There is no store 'boids-runs.db'"),
     (("show", "x", "--trials", "0"), "--trials"),
     (("show", "x", "--plot", "run.gif"), "--plot must end in"),
