@@ -266,7 +266,7 @@ def test_a_problem_cannot_be_changed() -> None:
     with pytest.raises(ValueError, match="read-only"):
         problem.low[0] = 0.0
     with pytest.raises(AttributeError):
-        problem.optimum = 1.0  # type: ignore[misc]
+        problem.optimum = 1.0  # type: ignore[misc]  # that it is read-only is what is tested
     assert repr(problem) == "Problem('sphere', dim=3, active=3, optimum=0.0)"
 
 

@@ -102,6 +102,15 @@ def test_few_different_control_points_still_make_a_route(different: int) -> None
         assert np.all(found == [0.1, 0.2])
 
 
+def test_control_points_a_rounding_error_apart_have_a_value() -> None:
+    # A solver that starts at the middle leaves most points there, give or take a digit.
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        points = np.full((30, 2), 0.5) + 1e-16 * rng.integers(-2, 3, (30, 2))
+        points[: rng.integers(0, 5)] = rng.uniform(-0.1, 1.1, 2)
+        assert np.isfinite(route(points)).all()
+
+
 def test_the_centre_of_the_box_has_a_value() -> None:
     # A rover that stays at (0.5, 0.5): no way, but far from start and goal.
     assert make("rover")(np.full(60, 0.5)) == pytest.approx(10 * 4 * 0.45)

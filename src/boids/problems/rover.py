@@ -40,6 +40,8 @@ OBSTACLES = 113
 FREE = 0.1
 DENSITY, COLLISION, ENDS = 0.05, 20.0, 10.0
 STEPS = 1000
+#: A step of at most this share of the route counts as none.
+SAME_PLACE = 1e-12
 
 SUMMARY = "the route of a rover around obstacles; smooth but for collisions, neighbouring coordinates belong together"
 REFERENCE = "Wang et al., Batched large-scale Bayesian optimization in high-dimensional spaces, AISTATS 2018"
@@ -73,13 +75,13 @@ class RouteCost:
 def route(points: FloatArray) -> FloatArray:
     """Return the route c (1000, 2) of some control points (n, 2).
 
-    SciPy refuses control points that follow each other at the same place; here they count once, and a rover that stays
-    where it is has a route of one point.
+    SciPy refuses control points that follow each other at the same place, or a rounding error away from it; here they
+    count once, and a rover that stays where it is has a route of one point.
     """
     from scipy.interpolate import splev, splprep
 
-    moves = np.any(np.diff(points, axis=0) != 0, axis=1)
-    different = points[np.concatenate([[True], moves])]
+    lengths = np.linalg.norm(np.diff(points, axis=0), axis=1)
+    different = points[np.concatenate([[True], lengths > SAME_PLACE * np.sum(lengths)])]
     if len(different) == 1:
         return np.repeat(different, STEPS, axis=0)
     spline: Any = splprep(different.T, k=min(3, len(different) - 1))[0]
