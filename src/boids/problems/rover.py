@@ -80,6 +80,8 @@ def route(points: FloatArray) -> FloatArray:
     """
     from scipy.interpolate import splev, splprep
 
+    if not np.isfinite(points).all():
+        return np.full((STEPS, 2), np.nan)
     lengths = np.linalg.norm(np.diff(points, axis=0), axis=1)
     different = points[np.concatenate([[True], lengths > SAME_PLACE * np.sum(lengths)])]
     if len(different) == 1:
