@@ -105,6 +105,17 @@ def test_a_run_that_goes_on_moves_without_a_reload(browser, tmp_path):
         running.wait()
 
 
+def test_the_first_run_of_an_open_page_is_opened_by_itself(browser, tmp_path):
+    with dashboard_process(tmp_path) as url, opened(browser, url):
+        assert "There are no runs here yet" in text(browser, "#main")
+        running = carry_out(tmp_path, pause=0.08)
+        try:
+            until(lambda: count(browser, "#convergence canvas") == 1)
+        finally:
+            running.kill()
+            running.wait()
+
+
 @pytest.mark.parametrize("size", [LAPTOP, PHONE], ids=["laptop", "phone"])
 def test_a_thousand_parameters_fit(browser, url, size):
     with opened(browser, url):

@@ -94,13 +94,14 @@ function connect() {
   source.onopen = () => say("good", "Up to date");
   source.onerror = () => say("bad", "No answer; trying again");
   on("runs", (news) => {
+    const wasEmpty = list.runs.size === 0;
     list.take(news);
-    const first = isFirstList;
     isFirstList = false;
     const live = [...list.runs.values()].filter((run) => run.standing === "live").length;
     say("good", live ? `Following ${count(live)} live` : "Up to date");
-    // On a wide screen there is room for a run beside the list: the one that most probably is looked for.
-    if (first && route.name === "home" && list.newest && innerWidth >= 900) location.replace(`#/run/${list.newest}`);
+    // On a wide screen there is room for a run beside the list: the one that most probably is looked for, now or, if
+    // the dashboard was there before any run, as soon as there is one.
+    if (wasEmpty && route.name === "home" && list.newest && innerWidth >= 900) location.replace(`#/run/${list.newest}`);
     else if (route.name === "home") renderHome();
     document.documentElement.dataset.ready = "yes";
   });
