@@ -34,9 +34,17 @@ METHODS = {
     "random": "random",
     "boids": Boids(n_init=3, **SMALL),
     "one-point": Boids(n_init=1, particles=1, **{key: each for key, each in SMALL.items() if key != "particles"}),
+    "sweeps": Boids(sweep_share=1.0, **SMALL),
     "paper": Boids.paper(n_init=4, **SMALL),
     "fixed": Boids(
-        n_init=4, initial_dim=1, new_bins=1, termination_max=1, failures="worst", acquisition="logei", **SMALL
+        sweep_share=0.0,
+        n_init=4,
+        initial_dim=1,
+        new_bins=1,
+        termination_max=1,
+        failures="worst",
+        acquisition="logei",
+        **SMALL,
     ),
     "plain": Boids(n_init=2, embedding=False, line_optimisation=False, line_selection=False, **SMALL),
     "genetic": Boids(n_init=2, line_search="nsga2", acquisition="ucb", **SMALL),

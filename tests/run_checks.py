@@ -25,6 +25,7 @@ QUICK = Boids(
     max_candidates=16,
     path_features=24,
     failure_tolerance="released",
+    sweep_share=0.0,
     termination_max=2,
 )
 MIXED = Space(

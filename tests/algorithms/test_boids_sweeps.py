@@ -1,12 +1,16 @@
 """Sweeps in BOIDS: when, what they propose, and that they get on with all that runs have to cope with."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from boids import Bool, Float, Optimizer, Space, minimize
 from boids.algorithms import Boids
-from boids.algorithms.boids_sweeps import DESIGN_POINTS, sweeps_in
+from boids.algorithms.boids_sweeps import AT_ONCE, DESIGN_POINTS, sweeps_in
+from boids.gp.model import Surrogate
 from boids.records import Domain
+from boids.testing import check_method
 
 DIM = 12
 BOX = [(-1.0, 1.0)] * DIM
@@ -65,9 +69,7 @@ def test_a_bowl_is_descended_and_both_kinds_get_their_turns():
 
 
 def test_without_them_nothing_is_different():
-    plain = Boids(particles=6)
-    assert plain.sweep_share == 0.0
-    assert run(30, plain).diagnostics["sweeps"] is None
+    assert run(30, Boids(particles=6, sweep_share=0.0)).diagnostics["sweeps"] is None
 
 
 @pytest.mark.parametrize("count", [3, 10, 21, 40])
@@ -94,6 +96,28 @@ def test_many_at_once_are_apart():
     assert optimizer.best.value < 0.5 * min(each.value for each in optimizer.trials[:DESIGN_POINTS])
 
 
+def test_descents_at_once_go_different_ways_down():
+    optimizer = run(DESIGN_POINTS + DIM)
+    trials = [each for each in optimizer.ask(12) if each.info["phase"] == "descent"]
+    best = optimizer.best.x
+    lengths = sorted(float(np.linalg.norm(each.x - best)) for each in trials)
+    assert len(lengths) == AT_ONCE
+    assert min(np.diff(lengths)) > 0.1
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [({}, 5.0), ({"sweep_signal_variance": 2.0}, 2.0), ({"sweep_signal_variance": None}, 1.0), ({"sweep_share": 0}, 1.0)],
+)
+def test_the_prior_is_wider_in_runs_with_sweeps(changes, expected):
+    assert run(DESIGN_POINTS + 20, replace(SWEEPING, **changes)).diagnostics["signal_variance"] == expected
+
+
+def test_a_variance_that_is_learnt_stays_so():
+    free = Boids(sweep_share=1.0, particles=6, surrogate=Surrogate())
+    assert run(DESIGN_POINTS + 2, free).diagnostics["signal_variance"] != 5.0
+
+
 def test_failures_do_not_stop_them():
     def fragile(x):
         return float("nan") if x[0] > -0.1 else bowl(x)
@@ -105,7 +129,7 @@ def test_failures_do_not_stop_them():
 
 def test_linear_constraints_are_kept():
     result = minimize(bowl, BOX, 45, method=SWEEPING, seed=1, linear_constraints="x[0] + x[1] + x[2] <= -0.5")
-    assert all(sum(each.x[:3]) <= -0.5 + 1e-9 for each in result.trials)
+    assert all(sum(each.x[:3]) <= -0.5 + 1e-7 for each in result.trials)
     assert result.fun < 0.5
 
 
@@ -119,3 +143,25 @@ def test_spaces_with_choices_have_none():
     space = Space({"on": Bool(), "w": Float(-1, 1, shape=5)})
     result = minimize(lambda p: float(np.sum(p["w"] ** 2)) + p["on"], space, 20, method=SWEEPING, seed=1)
     assert not {each.info["phase"] for each in result.trials} & {"coordinate", "descent"}
+
+
+def test_they_keep_every_law_of_a_method():
+    check_method(SWEEPING)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_few_dimensions(dim):
+    result = minimize(lambda x: float(np.sum((x - 0.3) ** 2)), [(-1.0, 1.0)] * dim, 6 * dim + 10, seed=0)
+    assert {"coordinate", "descent"} <= {each.info["phase"] for each in result.trials}
+    assert result.fun < 0.01
+
+
+def test_they_begin_at_the_best_known_point():
+    optimizer = Optimizer(BOX, budget=60, method=SWEEPING, seed=1)
+    optimizer.add_trials([(BOTTOM + 0.05, bowl(BOTTOM + 0.05)), (-BOTTOM, bowl(-BOTTOM))])
+    for _ in range(DESIGN_POINTS):
+        trial = optimizer.ask()
+        optimizer.tell(trial, bowl(trial.x))
+    trial = optimizer.ask()
+    assert trial.info["phase"] == "coordinate"
+    assert np.count_nonzero(np.abs(trial.x - (BOTTOM + 0.05)) > 1e-9) == 1

@@ -41,6 +41,14 @@ def test_descents_grow_with_success_and_end_with_the_misses():
     assert sorted(after.order) == list(range(9))
 
 
+def test_descents_that_are_evaluated_at_once_are_of_different_lengths():
+    sweep = Sweep.first(9, rng())
+    radii = [sweep.radius_beside(others) for others in range(6)]
+    assert radii[0] == sweep.radius
+    assert len({round(each, 9) for each in radii}) == 6
+    assert [each > sweep.radius for each in radii[1:]] == [False, True, False, True, False]
+
+
 def test_steps_do_not_vanish():
     sweep = Sweep.first(3, rng())
     for _ in range(10):

@@ -36,7 +36,7 @@ from boids.algorithms.boids_models import Beliefs, Data, Fits
 from boids.algorithms.boids_pending import DESIGN, UnderWay, line_of
 from boids.algorithms.boids_settings import BoidsSettings
 from boids.algorithms.boids_state import BoidsState
-from boids.algorithms.boids_sweeps import sweeps_in
+from boids.algorithms.boids_sweeps import modelling, sweeps_in
 from boids.blocks import schedule
 from boids.blocks.design import DESIGNS
 from boids.blocks.embedding import Embedding
@@ -122,7 +122,7 @@ class Boids(BoidsSettings):
             swarm = Swarm.at(aims[homes], data.values[homes], velocity)
             state = replace(state, swarm=swarm, homes=homes, moves=np.zeros(len(homes), dtype=np.int64))
         with watch.phase("fit"):
-            fits, beliefs = Beliefs.form(self, data, state.fits, rng, state.swarm)
+            fits, beliefs = Beliefs.form(modelling(self, state), data, state.fits, rng, state.swarm)
             judgement = beliefs.judge(data)
             state = replace(state, fits=fits, to_beat=judgement.to_beat)
             n_known = len(beliefs.objective.outputs)
@@ -142,7 +142,9 @@ class Boids(BoidsSettings):
                 # Points under way must be improved upon as well, or they would be proposed again.
                 best = beliefs.objective.outputs[n_known:].min(initial=judgement.best_merit)
                 ground, merits = Ground(embedding, domain), judgement.merits
-                swept = boids_sweeps.swept(state, beliefs.objective, limits, aims, merits, ground, rng, is_new)
+                swept = boids_sweeps.swept(
+                    state, beliefs.objective, limits, aims, merits, ground, rng, under_way, is_new
+                )
                 if swept is not None:
                     state, z, turn = swept
                 else:

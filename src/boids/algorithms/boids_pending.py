@@ -47,11 +47,14 @@ class UnderWay:
         Those that the present subspace has: this run's own, and any other that happens to be in it (≤ k, D).
     busy
         The lines that are being followed.
+    descents
+        How many are steps down the slope that a sweep has shown.
     """
 
     units: FloatArray
     known: FloatArray
     busy: tuple[int, ...]
+    descents: int
 
     @classmethod
     def of(cls, state: BoidsState, pending: Sequence[Proposal], domain: Domain) -> UnderWay:
@@ -61,8 +64,9 @@ class UnderWay:
         known = own.copy()
         if not own.all():
             known[~own] = held(state.embedding, units[~own], domain)
-        lines = (line_of(p) for p, mine in zip(pending, own, strict=True) if mine)
-        return cls(units, units[known], tuple(line for line in lines if line != DESIGN))
+        mine = [p for p, is_own in zip(pending, own, strict=True) if is_own]
+        lines = tuple(line for line in map(line_of, mine) if line != DESIGN)
+        return cls(units, units[known], lines, sum(p.memo["turn"] == "descent" for p in mine))
 
     def near(self, unit: FloatArray) -> bool:
         """Whether a point is nearly the same as a pending one."""

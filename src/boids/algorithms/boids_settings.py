@@ -70,9 +70,12 @@ class BoidsSettings:
     )
     # Sweeps
     sweep_share: float = setting(
-        0.0,
+        1.0 / 6.0,
         "ours: sweeps through all coordinates instead of subspaces, if D is at most this share of the budget",
         least=0,
+    )
+    sweep_signal_variance: float | None = setting(
+        5.0, "ours: they lead to values several deviations below the mean; None: the surrogate's own", least=1e-6
     )
     # Nested subspaces
     new_bins: int = setting(3, "paper: b = 3", least=1)

@@ -14,6 +14,7 @@ import numpy as np
 
 from boids.algorithms.boids_climb import Ground
 from boids.algorithms.boids_limits import Limits
+from boids.algorithms.boids_pending import UnderWay
 from boids.algorithms.boids_settings import BoidsSettings
 from boids.algorithms.boids_state import BoidsState
 from boids.blocks.maximise import cut_short
@@ -26,6 +27,8 @@ from boids.records import Domain, FloatArray, History, Proposal
 #: How far from the middle of the box the points of the design may be: one to begin at, others to know the scale by.
 DESIGN_EXTENTS = np.array([0.1, 1.0, 1.0, 1.0, 1.0])
 DESIGN_POINTS = len(DESIGN_EXTENTS)
+#: Descents that may be evaluated at the same time.
+AT_ONCE = 3
 
 
 def sweeps_in(settings: BoidsSettings, domain: Domain, budget: int) -> bool:
@@ -35,6 +38,14 @@ def sweeps_in(settings: BoidsSettings, domain: Domain, budget: int) -> bool:
     """
     free = domain.snapping is None and domain.repairing is None and not domain.n_constraints
     return settings.line_search == "climb" and free and domain.dim <= settings.sweep_share * budget
+
+
+def modelling(settings: BoidsSettings, state: BoidsState) -> BoidsSettings:
+    """Return the settings that the models are made by: in runs with sweeps the prior has a variance of its own."""
+    variance, surrogate = settings.sweep_signal_variance, settings.surrogate
+    if state.sweep is None or variance is None or surrogate.signal_variance is None:
+        return settings
+    return replace(settings, surrogate=replace(surrogate, signal_variance=variance))
 
 
 @final
@@ -73,17 +84,21 @@ def swept(
     merits: FloatArray,
     ground: Ground,
     rng: np.random.Generator,
+    under_way: UnderWay,
     is_new: Callable[[FloatArray], bool],
 ) -> tuple[BoidsState, FloatArray, Turn] | None:
     """Return a sweep's next point (d,), from the best of `known` (n, d); None if it is a line's turn.
 
-    The first sweep takes all turns: it shows the slopes that all else depends on.
+    The first sweep takes all turns: it shows the slopes that all else depends on. With many workers only some descend.
     """
     sweep = state.sweep
     if sweep is None or (sweep.done and rng.random() >= state.turns.share):
         return None
+    if sweep.descends and under_way.descents >= AT_ONCE:
+        return None
     best = known[int(np.argmin(np.where(np.isnan(merits), np.inf, merits)))]
-    found = _step(sweep, posterior, limits, best, ground, rng, is_new)
+    radius = sweep.radius_beside(under_way.descents)
+    found = _step(sweep, posterior, limits, best, radius, ground, rng, is_new)
     return None if found is None else (replace(state, sweep=found[0]), found[1], found[2])
 
 
@@ -104,6 +119,7 @@ def _step(
     posterior: Posterior,
     limits: Limits | None,
     best: FloatArray,
+    radius: float,
     ground: Ground,
     rng: np.random.Generator,
     is_new: Callable[[FloatArray], bool],
@@ -120,7 +136,7 @@ def _step(
                 z = points[int(np.argmin(downhill.values(points)))]
                 if is_new(z):
                     return sweep, z, "coordinate"
-        for z in descents(downhill, best, sweep.radius, low, high, rng):
+        for z in descents(downhill, best, radius, low, high, rng):
             if ground.domain.violating is not None and not ground.allowed(z[None])[0]:
                 z = cut_short(best, z, ground.allowed)
             if is_new(z):

@@ -60,6 +60,11 @@ class Sweep:
         """Whether all coordinates have been tried."""
         return not len(self.order)
 
+    def radius_beside(self, others: int) -> float:
+        """Return r for a descent while `others` are being evaluated: shorter and longer in turns, or all were one."""
+        times = (others + 1) // 2
+        return self.radius * (SHORTER if others % 2 else LONGER) ** times
+
     def tried(self) -> Sweep:
         """Go on to the next coordinate."""
         return replace(self, order=self.order[1:])
