@@ -40,7 +40,7 @@ class Moment:
     @classmethod
     def of(cls, n: int, d: int, **settings: Any) -> Moment:
         """Return a run in the input space with n random data: the most that d dimensions can cost."""
-        rng, method = np.random.default_rng(0), Boids(embedding=False, **settings)
+        rng, method = np.random.default_rng(0), Boids(embedding=False, sweep_from=None, **settings)
         units = rng.uniform(-1.0, 1.0, (n, d))
         active = units[:, : min(30, d)] - 0.3
         values = np.sum(active**2 - 0.1 * np.cos(9.0 * active), axis=1)

@@ -37,7 +37,7 @@ def bowl(units: np.ndarray) -> np.ndarray:
 
 def case(dim: int, count: int, search: str, space: str) -> dict[str, Any]:
     """Measure one case; meant for a process of its own, whose peak memory it reports."""
-    method = Boids(embedding=SPACES[space], **SEARCHES[search])
+    method = Boids(embedding=SPACES[space], sweep_from=None, **SEARCHES[search])
     optimizer = boids.Optimizer([(-1, 1)] * dim, budget=1000, method=method, seed=0)
     units = np.random.default_rng(0).uniform(-1, 1, (count, dim))
     before = calibration()

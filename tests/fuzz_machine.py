@@ -34,10 +34,10 @@ METHODS = {
     "random": "random",
     "boids": Boids(n_init=3, **SMALL),
     "one-point": Boids(n_init=1, particles=1, **{key: each for key, each in SMALL.items() if key != "particles"}),
-    "sweeps": Boids(sweep_share=1.0, **SMALL),
+    "sweeps": Boids(sweep_from=1.0, **SMALL),
     "paper": Boids.paper(n_init=4, **SMALL),
     "fixed": Boids(
-        sweep_share=0.0,
+        sweep_from=None,
         n_init=4,
         initial_dim=1,
         new_bins=1,

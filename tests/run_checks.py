@@ -25,7 +25,7 @@ QUICK = Boids(
     max_candidates=16,
     path_features=24,
     failure_tolerance="released",
-    sweep_share=0.0,
+    sweep_from=None,
     termination_max=2,
 )
 MIXED = Space(

@@ -19,7 +19,7 @@ QUICK = Boids(
     max_candidates=40,
     path_features=48,
     failure_tolerance="released",
-    sweep_share=0.0,
+    sweep_from=None,
     termination_max=3,
 )
 MIXED = Space(

@@ -8,7 +8,7 @@ from boids.records import History, Outcome, Proposal
 
 #: Small searches, and subspaces that are left soon, so that short runs see all of them.
 QUICK = {
-    "sweep_share": 0.0,
+    "sweep_from": None,
     "termination_max": 7,
     "initial_dim": None,
     "search": NSGA2(population=12, offspring=12, generations=3),

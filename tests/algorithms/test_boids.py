@@ -19,7 +19,7 @@ from boids.records import Domain, History, Outcome, Proposal
 
 #: Small searches, so that the tests spend their time on what they test.
 SMALL = {
-    "sweep_share": 0.0,
+    "sweep_from": None,
     "termination_max": 7,
     "initial_dim": None,
     "search": NSGA2(population=16, offspring=16, generations=6),

@@ -110,7 +110,7 @@ def test_random_first_particles_do_not_insist_on_the_best():
     ],
 )
 def test_the_tolerance_of_baxus_depends_on_the_budget_until_the_input_dimension(changes, expected):
-    method = Boids(failure_tolerance="baxus", initial_dim=None, **changes)
+    method = Boids(failure_tolerance="baxus", initial_dim=None, sweep_from=None, **changes)
     state = method.init(Domain(100), 1000, np.random.default_rng(0))
     got = {}
     while True:

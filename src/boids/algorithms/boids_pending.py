@@ -54,7 +54,7 @@ class UnderWay:
     units: FloatArray
     known: FloatArray
     busy: tuple[int, ...]
-    descents: int
+    descents: int = 0
 
     @classmethod
     def of(cls, state: BoidsState, pending: Sequence[Proposal], domain: Domain) -> UnderWay:

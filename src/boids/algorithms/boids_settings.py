@@ -69,10 +69,10 @@ class BoidsSettings:
         "single", "ours: noisy Thompson values need no more; everything else always uses double"
     )
     # Sweeps
-    sweep_share: float = setting(
-        1.0 / 6.0,
-        "ours: sweeps through all coordinates instead of subspaces, if D is at most this share of the budget",
-        least=0,
+    sweep_from: float | None = setting(
+        6.0,
+        "ours: from so many evaluations per parameter on, sweeps through all of them instead of subspaces; None: never",
+        least=1,
     )
     sweep_signal_variance: float | None = setting(
         5.0, "ours: they lead to values several deviations below the mean; None: the surrogate's own", least=1e-6
@@ -141,7 +141,7 @@ class BoidsSettings:
             "surrogate": Surrogate(),
             "unskew": False,
             "max_points": None,
-            "sweep_share": 0.0,
+            "sweep_from": None,
             "termination_max": 7,
             "initial_dim": None,
         }
@@ -160,7 +160,7 @@ class BoidsSettings:
             "flat_spread": 1e-6,
             "search_precision": "double",
             "max_points": None,
-            "sweep_share": 0.0,
+            "sweep_from": None,
             "termination_max": 7,
             "initial_dim": None,
         }

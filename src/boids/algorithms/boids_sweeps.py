@@ -1,7 +1,7 @@
 """Sweeps in BOIDS: which budget they are for, and what they propose besides the lines' points.
 
-Ours. The subspaces are for many dimensions with few evaluations; where two rounds through all coordinates fit into the
-budget, a run can begin in the whole space, around the middle of the box, and learn each coordinate's slope by itself.
+Ours. The subspaces are for many dimensions with few evaluations; where several rounds through all coordinates fit into
+the budget, a run can begin in the whole space, around the middle of the box, and learn each coordinate's slope apart.
 """
 
 from __future__ import annotations
@@ -32,12 +32,14 @@ AT_ONCE = 3
 
 
 def sweeps_in(settings: BoidsSettings, domain: Domain, budget: int) -> bool:
-    """Whether a run has sweeps: there must be slopes, and room for two rounds.
+    """Whether a run has sweeps: there must be slopes, and room for several rounds.
 
-    Not with constraint values: a descent ends at the edge of what they allow, on either side of it.
+    Not with constraint values: a descent ends at the edge of what they allow, on either side of it. Nor with noise, in
+    which a single coordinate's step is lost.
     """
-    free = domain.snapping is None and domain.repairing is None and not domain.n_constraints
-    return settings.line_search == "climb" and free and domain.dim <= settings.sweep_share * budget
+    free = domain.snapping is None and domain.repairing is None and not domain.n_constraints and not domain.noisy
+    room = settings.sweep_from is not None and settings.sweep_from * domain.dim <= budget
+    return room and free and settings.line_search == "climb"
 
 
 def modelling(settings: BoidsSettings, state: BoidsState) -> BoidsSettings:
