@@ -338,6 +338,21 @@ def test_lines_are_counted():
     assert y.tolist() == chosen[improved].tolist()
 
 
+def test_sweeps_are_on_no_line():
+    made = run()
+    swept = [t for t in made.trials if t.info["line"] == 1]
+    assert swept
+    for one in swept:
+        one.info["phase"] = "descent"
+    figure = plot(made, parts=["lines"])
+    axes, counts = panel(figure, "lines"), panel(figure, "counts")
+    rows = dict(zip([label.get_text() for label in axes.get_yticklabels()], axes.get_yticks(), strict=True))
+    assert rows["design"] < rows["sweeps"] < 0.0
+    drawn = [line for line in axes.lines if not str(line.get_label()).startswith("_")]
+    assert sum(int(np.sum(np.asarray(line.get_ydata()) == rows["sweeps"])) for line in drawn) == len(swept)
+    assert sum(bar.get_width() for bar in counts.patches if round(bar.get_y() + bar.get_height() / 2) == 1) == 0
+
+
 def test_lines_that_were_never_chosen_have_their_row():
     made = run()
     made.diagnostics = {"line_moves": [0] * 20}

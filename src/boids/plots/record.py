@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from boids.importance import Importance, bars, parameter_importance
 from boids.records import FloatArray, IntArray
 
-#: The line of an evaluation that belongs to an initial design.
-DESIGN = -1
+#: The line of an evaluation that belongs to an initial design, and of one that is on no line, but part of a sweep.
+DESIGN, SWEEP = -1, -2
+_SWEPT = ("coordinate", "descent")
 #: Larger values are drawn as if they were as large as this: the length of an axis must not overflow.
 _LARGEST = 1e300
 
@@ -42,7 +43,8 @@ class RunRecord:
     estimate
         The model's value of the best point if the objective is noisy, nan otherwise.
     dims, factors, lines, restarts
-        The subspace's dimension, the termination factor K, the line and the number of restarts so far (n,).
+        The subspace's dimension, the termination factor K, the line (or `DESIGN`, or `SWEEP`) and the number of restarts
+        so far (n,).
     n_lines
         Number of lines to choose from, or up to the last one that was chosen if that is all there is to know.
     labels, owner
@@ -85,7 +87,8 @@ class RunRecord:
         def facts(key: str) -> FloatArray:
             return np.array([_number(trial.info.get(key)) for trial in trials], dtype=float)
 
-        lines = facts("line")
+        swept = np.array([trial.info.get("phase") in _SWEPT for trial in trials], dtype=bool)
+        lines = np.where(swept, float(SWEEP), facts("line"))
         moves = getattr(result, "diagnostics", {}).get("line_moves", ())
         return cls(
             units=units.reshape(len(trials), dim),

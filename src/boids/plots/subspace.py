@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from boids.plots import style
-from boids.plots.record import DESIGN, RunRecord
+from boids.plots.record import DESIGN, SWEEP, RunRecord
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,26 +45,31 @@ def draw_lines(axes: Axes, beside: Axes, run: RunRecord) -> None:
     style.plain(axes, "Lines chosen")
     style.plain(beside, "Evaluations per line")
     known = np.isfinite(run.lines)
-    design = known & (run.lines == DESIGN)
+    design, swept = (known & (run.lines == each) for each in (DESIGN, SWEEP))
     followed = known & ~design
     improved = followed & run.improved
     failed = followed & run.failed
     rest = followed & ~improved & ~failed
     tick = float(np.clip(190.0 / (run.n_lines + 2), 2.5, 9.0))  # as high as a row, in points
     width = 1.0 if run.n > 200 else 1.4
-    design_row = -max(2.0, 0.08 * run.n_lines)  # apart from the lines
-    x, y = run.count, np.where(design, design_row, run.lines)
+    apart = max(2.0, 0.08 * run.n_lines)  # from the lines
+    sweep_row = -apart
+    design_row = sweep_row - apart if swept.any() else -apart
+    x, y = run.count, np.select([design, swept], [design_row, sweep_row], run.lines)
     style.marks(axes, x, y, design, "|", colour=style.GREY, size=tick, label="initial design", edge=width)
     style.marks(axes, x, y, rest, "|", colour=style.PALE, size=tick, label="no improvement", edge=width)
     style.marks(axes, x, y, failed, "x", colour=style.RED, size=0.6 * tick, label="failed", edge=1.0)
     style.marks(axes, x, y, improved, "o", colour=style.BLUE, size=max(3.5, 0.6 * tick), label="improved the best")
     style.mark_restarts(axes, run.restarted)
-    # Line 0 on top, and the design above it.
-    axes.set_ylim(run.n_lines - 0.2, (design_row if design.any() else 0.0) - 0.8)
+    # Line 0 on top, and above it what is on no line.
+    top = design_row if design.any() else sweep_row if swept.any() else 0.0
+    axes.set_ylim(run.n_lines - 0.2, top - 0.8)
     step = next(s for s in (1, 2, 5, 10, 20, 50, 100, 200, 500, run.n_lines) if run.n_lines <= 8 * s)
     ticks = {float(line): str(line) for line in range(0, run.n_lines, step)}
     if design.any():
         ticks[design_row] = "design"
+    if swept.any():
+        ticks[sweep_row] = "sweeps"
     axes.set_yticks(list(ticks), list(ticks.values()))
     axes.set_ylabel("line", fontsize=style.SMALL)
     style.legend(axes)
@@ -72,7 +77,7 @@ def draw_lines(axes: Axes, beside: Axes, run: RunRecord) -> None:
     rows = np.arange(run.n_lines)
     left = np.zeros(run.n_lines)
     for where, colour in ((improved, style.BLUE), (rest, style.PALE), (failed, style.RED)):
-        counts = np.bincount(run.lines[where].astype(np.int64), minlength=run.n_lines)[: run.n_lines]
+        counts = np.bincount(run.lines[where & ~swept].astype(np.int64), minlength=run.n_lines)[: run.n_lines]
         beside.barh(rows, counts, left=left, height=0.75, color=colour)
         left = left + counts
     beside.tick_params(labelleft=False, left=False)
