@@ -43,8 +43,8 @@ class RunRecord:
     estimate
         The model's value of the best point if the objective is noisy, nan otherwise.
     dims, factors, lines, restarts
-        The subspace's dimension, the termination factor K, the line (or `DESIGN`, or `SWEEP`) and the number of restarts
-        so far (n,).
+        The subspace's dimension, the termination factor K, the line (or `DESIGN`, or `SWEEP`) and the number of
+        restarts so far (n,).
     n_lines
         Number of lines to choose from, or up to the last one that was chosen if that is all there is to know.
     labels, owner
