@@ -20,5 +20,5 @@ def settled(optimizer, trial):
 
 
 for limits in ({"target": 0.5}, {"timeout": 5.0}, {"patience": 15}, {"callback": settled}):
-    result = boids.minimize(sphere, [(-1, 1)] * 30, budget, seed=0, **limits)
+    result = boids.minimize(sphere, [(-1, 1)] * 60, budget, seed=0, **limits)
     print(f"{next(iter(limits)):>8}: {result.status}, {result.nfev} evaluations, {result.fun:.3f}. {result.message}")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from boids import Bool, Float, Optimizer, Space, minimize
+from boids import Bool, Float, Measurement, Optimizer, Space, minimize
 from boids.algorithms import Boids
 from boids.algorithms.boids_sweeps import AT_ONCE, DESIGN_POINTS, sweeps_in
 from boids.gp.model import Surrogate
@@ -144,6 +144,75 @@ def test_linear_constraints_are_kept():
     result = minimize(bowl, BOX, 45, method=SWEEPING, seed=1, linear_constraints="x[0] + x[1] + x[2] <= -0.5")
     assert all(sum(each.x[:3]) <= -0.5 + 1e-7 for each in result.trials)
     assert result.fun < 0.5
+
+
+def test_a_restart_when_nothing_is_left_is_none():
+    for budget in (52, 53, 54):
+        result = minimize(lambda _: 1.0, [(-1.0, 1.0)] * 2, budget, seed=0, linear_constraints="x[0] + x[1] <= 0.5")
+        assert result.nfev == budget
+
+
+def test_a_run_that_is_stuck_near_its_end_goes_on_where_it_is():
+    short = Optimizer([(-1.0, 1.0)] * 2, budget=60, seed=0)
+    long = Optimizer([(-1.0, 1.0)] * 2, budget=160, seed=0)
+    for optimizer in (short, long):
+        for _ in range(optimizer.remaining):
+            optimizer.tell(optimizer.ask(), 1.0)
+    assert short.diagnostics["restarts"] == 0
+    assert long.diagnostics["restarts"] > 0
+    rerun = [each for each in long.trials if each.info["restarts"] == 1 and each.info["phase"] == "design"]
+    assert max(float(np.abs(each.x).max()) for each in rerun[:1]) > 0.1  # not the middle again
+
+
+def test_a_late_descent_says_nothing_about_the_next_sweep():
+    optimizer = run(DESIGN_POINTS + DIM, Boids(sweep_from=1.0, particles=6), budget=400)
+    late = next(each for each in optimizer.ask(8) if each.info["phase"] == "descent")
+    while optimizer.diagnostics["sweeps"] == 0:
+        trial = optimizer.ask()
+        optimizer.tell(trial, 10.0)
+    assert late.info["phase"] == "descent"
+    before = optimizer._run.state.sweep
+    optimizer.tell(late, 10.0)
+    after = optimizer._run.state.sweep
+    assert (after.misses, after.radius, after.done) == (before.misses, before.radius, before.done)
+
+
+def test_no_descent_repeats_the_best_point_at_a_constraint():
+    optimizer = Optimizer([(-1.0, 1.0)] * 6, budget=90, seed=0, linear_constraints="sum(x) <= 0.5")
+    while optimizer.remaining:
+        trial = optimizer.ask()
+        optimizer.tell(trial, float(np.sum((trial.x - 0.5) ** 2)))
+    points = np.array([each.x for each in optimizer.trials])
+    apart = np.abs(points[:, None] - points[None]).max(axis=2) + np.eye(len(points))
+    assert apart.min() > 1e-9
+
+
+def test_they_wait_for_the_first_success():
+    optimizer = Optimizer(BOX, budget=80, method=SWEEPING, seed=0)
+    for _ in range(20):
+        optimizer.tell(optimizer.ask(), error=RuntimeError("no"))
+    assert {each.info["phase"] for each in optimizer.trials} == {"design", "line"}
+    optimizer.tell(optimizer.ask(), 1.0)
+    assert optimizer.ask().info["phase"] == "coordinate"
+
+
+def test_noise_that_is_told_ends_them():
+    optimizer = run(DESIGN_POINTS + 2)
+    optimizer.tell(optimizer.ask(), Measurement(1.0, noise_variance=0.1))
+    assert optimizer.ask().info["phase"] == "line"
+
+
+def test_settings_of_ones_own_are_kept():
+    assert not sweeps_in(Boids(embedding=False), Domain(4), 100)
+    own = replace(Surrogate.regularised(), signal_variance=2.0)
+    assert run(DESIGN_POINTS + 2, replace(SWEEPING, surrogate=own)).diagnostics["signal_variance"] == 2.0
+
+
+def test_only_lines_have_rewards_and_are_counted():
+    optimizer = run(40)
+    lines = [each for each in optimizer.trials if each.info["phase"] == "line"]
+    assert all(("reward" in each.info) == (each in lines) for each in optimizer.trials)
+    assert sum(optimizer.diagnostics["line_moves"]) == len(lines)
 
 
 def test_spaces_with_choices_have_none():

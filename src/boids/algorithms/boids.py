@@ -24,6 +24,7 @@ import numpy as np
 
 from boids.algorithms import boids_guests, boids_sweeps
 from boids.algorithms.boids_climb import Ground, climb_from_line
+from boids.algorithms.boids_design import initial_design
 from boids.algorithms.boids_lines import (
     acquisition_function,
     best_allowed,
@@ -38,7 +39,6 @@ from boids.algorithms.boids_settings import BoidsSettings
 from boids.algorithms.boids_state import BoidsState
 from boids.algorithms.boids_sweeps import modelling, sweeps_in
 from boids.blocks import schedule
-from boids.blocks.design import DESIGNS
 from boids.blocks.embedding import Embedding
 from boids.blocks.line import Lines
 from boids.blocks.patience import Patience, PatienceRules
@@ -49,9 +49,6 @@ from boids.errors import MethodError
 from boids.records import Domain, FloatArray, History, IntArray, Outcome, Proposal
 
 T = TypeVar("T")
-
-#: Random points among which a design looks for some that satisfy linear constraints.
-DESIGN_DRAWS = 2000
 
 
 @final
@@ -142,9 +139,11 @@ class Boids(BoidsSettings):
                 # Points under way must be improved upon as well, or they would be proposed again.
                 best = beliefs.objective.outputs[n_known:].min(initial=judgement.best_merit)
                 ground, merits = Ground(embedding, domain), judgement.merits
-                swept = boids_sweeps.swept(
-                    state, beliefs.objective, limits, aims, merits, ground, rng, under_way, is_new
-                )
+                swept = None
+                if history.noise is None:
+                    swept = boids_sweeps.swept(
+                        state, beliefs.objective, limits, aims, merits, ground, rng, under_way, is_new
+                    )
                 if swept is not None:
                     state, z, turn = swept
                 else:
@@ -161,7 +160,8 @@ class Boids(BoidsSettings):
                     z = best_allowed(self, alpha, lines, i, swarm, domain.repairing, rng, is_new)
             z = under_way.apart(z, history, embedding, rng)
         with watch.phase("lift"):
-            proposal = self._proposal(state, z, i, turn, reward=float(rewards[i]))
+            facts = {"reward": float(rewards[i])} if turn == "line" else {}
+            proposal = self._proposal(state, z, i, turn, **facts)
         return state, replace(proposal, times=watch.seconds)
 
     def tell(
@@ -190,7 +190,7 @@ class Boids(BoidsSettings):
         if moved:
             # A failed evaluation moves nobody: nothing is known there but that it failed.
             moves = state.moves.copy()
-            moves[line] += 1
+            moves[line] += proposal.memo["turn"] == "line"
             state = replace(state, swarm=_formed(state.swarm).move(line, z, outcome.value), moves=moves)
         if proposal.memo["dim"] != state.embedding.dim:
             return state  # proposed in a coarser subspace: it says nothing about how this one fares
@@ -199,6 +199,8 @@ class Boids(BoidsSettings):
         state = replace(state, patience=patience)
         if not patience.exhausted(self.rules):
             return state
+        if boids_sweeps.goes_on(self, state):
+            return replace(state, patience=Patience.fresh(self.rules))
         left = self._split(state, rng) if state.embedding.splittable else self._restart(state, history.domain, rng)
         return boids_guests.invited(left, history)
 
@@ -292,7 +294,7 @@ class Boids(BoidsSettings):
         centre = boids_guests.best_guest(state, history, pending) if use else None
         if centre is not None:
             embedding, extent = replace(state.embedding, centre=centre), boids_guests.DESIGN_EXTENT
-            queue = self._design(embedding, history.domain, len(state.queue), rng, extent)
+            queue = initial_design(self, embedding, history.domain, len(state.queue), rng, extent)
             # Nothing but the middle of the box can have been in the subspace until now.
             nothing = np.empty(0, dtype=np.int64)
             state = replace(state, embedding=embedding, queue=queue, rows=nothing, owners=nothing)
@@ -335,18 +337,24 @@ class Boids(BoidsSettings):
     def _restart(self, state: BoidsState, domain: Domain, rng: np.random.Generator) -> BoidsState:
         """Begin again in the input space; the history stays, this run starts without data."""
         embedding, remaining = Embedding.identity(state.input_dim), state.budget - state.asked
-        fresh = self._fresh_run(embedding, domain, remaining, rng, state.sweep is not None)
+        fresh = self._fresh_run(embedding, domain, remaining, rng, state.sweep is not None, state.epoch + 1)
         return replace(state, epoch=state.epoch + 1, embedding=embedding, **fresh)
 
     def _fresh_run(
-        self, embedding: Embedding, domain: Domain, remaining: int, rng: np.random.Generator, sweeping: bool
+        self,
+        embedding: Embedding,
+        domain: Domain,
+        remaining: int,
+        rng: np.random.Generator,
+        sweeping: bool,
+        epoch: int = 0,
     ) -> dict[str, Any]:
         """Return the fields of a state whose run has only an initial design to begin with."""
         count = min(boids_sweeps.DESIGN_POINTS if sweeping else self.n_init, max(remaining, 0))
-        near_middle = boids_sweeps.DESIGN_EXTENTS[:count, None] if sweeping else 1.0
+        near_middle = boids_sweeps.DESIGN_EXTENTS[:count, None] if sweeping and not epoch else 1.0
         return {
             "design_size": count,
-            "queue": self._design(embedding, domain, count, rng, near_middle),
+            "queue": initial_design(self, embedding, domain, count, rng, near_middle),
             "rows": np.empty(0, dtype=np.int64),
             "owners": np.empty(0, dtype=np.int64),
             "homes": np.empty(0, dtype=np.int64),
@@ -359,32 +367,17 @@ class Boids(BoidsSettings):
             "turns": Turns(),
         }
 
-    def _design(
-        self,
-        embedding: Embedding,
-        domain: Domain,
-        count: int,
-        rng: np.random.Generator,
-        extent: float | FloatArray = 1.0,
-    ) -> FloatArray:
-        """Return the initial design; where linear constraints forbid a point, one that is allowed takes its place."""
-        if domain.repairing is not None:
-            return domain.sample(count, rng)
-        design = extent * DESIGNS[self.design](count, embedding.dim, rng)
-        if domain.violating is None:
-            return design
-        wrong = np.flatnonzero(domain.violating(embedding.lift(design)) > 0.0)
-        others = rng.uniform(-np.max(extent), np.max(extent), (DESIGN_DRAWS, embedding.dim))
-        violation = domain.violating(embedding.lift(others))
-        # The least wrong of many; the shell moves what is still not allowed.
-        design[wrong] = others[np.argsort(violation, kind="stable")[: len(wrong)]]
-        return design
-
     def _proposal(self, state: BoidsState, z: FloatArray, line: int, turn: Turn = "line", **info: float) -> Proposal:
         facts = {"dim": state.embedding.dim, "K": state.patience.factor, "restarts": state.epoch}
         return Proposal(
             unit=state.embedding.lift(z),
-            memo={"line": line, "epoch": state.epoch, "dim": state.embedding.dim, "turn": turn},
+            memo={
+                "line": line,
+                "epoch": state.epoch,
+                "dim": state.embedding.dim,
+                "turn": turn,
+                "sweep": -1 if state.sweep is None else state.sweep.done,
+            },
             info={"phase": "design" if line == DESIGN else turn, "line": line, **facts, **info},
         )
 

@@ -30,7 +30,7 @@ class BoidsSettings:
     inertia: float = setting(0.729, "paper: w = 0.729", least=0)
     cognitive: float = setting(2.05 * 0.729, "paper: c1 = 2.05 w", least=0)
     social: float = setting(2.05 * 0.729, "paper: c2 = 2.05 w", least=0)
-    n_init: int = setting(20, "released code; the paper does not say", least=1)
+    n_init: int = setting(20, "released code; the paper does not say (5 in runs with sweeps)", least=1)
     design: DesignName = setting("latin-hypercube", "released code")
     first_particles: Literal["design", "random"] = setting(
         "design", "released code: all of the design, the best always among them; paper: m random ones"
@@ -75,7 +75,9 @@ class BoidsSettings:
         least=1,
     )
     sweep_signal_variance: float | None = setting(
-        5.0, "ours: they lead to values several deviations below the mean; None: the surrogate's own", least=1e-6
+        5.0,
+        "ours: of the default surrogate, since sweeps lead several deviations below the mean; None: its own",
+        least=1e-6,
     )
     # Nested subspaces
     new_bins: int = setting(3, "paper: b = 3", least=1)

@@ -20,6 +20,7 @@ from boids.algorithms.boids_state import BoidsState
 from boids.blocks.maximise import cut_short
 from boids.blocks.sweep import Sweep, Turn, both_ways, descents, gain
 from boids.gp.linalg import blas_threads
+from boids.gp.model import Surrogate
 from boids.gp.posterior import Posterior
 from boids.gp.slopes import Slopes
 from boids.records import Domain, FloatArray, History, Proposal
@@ -29,25 +30,40 @@ DESIGN_EXTENTS = np.array([0.1, 1.0, 1.0, 1.0, 1.0])
 DESIGN_POINTS = len(DESIGN_EXTENTS)
 #: Descents that may be evaluated at the same time.
 AT_ONCE = 3
+#: A descent that linear constraints stop before this share of its radius is none.
+NEAREST = 0.01
 
 
 def sweeps_in(settings: BoidsSettings, domain: Domain, budget: int) -> bool:
     """Whether a run has sweeps: there must be slopes, and room for several rounds.
 
     Not with constraint values: a descent ends at the edge of what they allow, on either side of it. Nor with noise, in
-    which a single coordinate's step is lost.
+    which a single coordinate's step is lost, nor if there shall be no subspaces but lines alone (`embedding`).
     """
-    free = domain.snapping is None and domain.repairing is None and not domain.n_constraints and not domain.noisy
+    free = (
+        settings.embedding
+        and domain.snapping is None
+        and domain.repairing is None
+        and not domain.n_constraints
+        and not domain.noisy
+    )
     room = settings.sweep_from is not None and settings.sweep_from * domain.dim <= budget
     return room and free and settings.line_search == "climb"
 
 
 def modelling(settings: BoidsSettings, state: BoidsState) -> BoidsSettings:
-    """Return the settings that the models are made by: in runs with sweeps the prior has a variance of its own."""
+    """Return the settings that the models are made by: in runs with sweeps our own prior has another variance."""
     variance, surrogate = settings.sweep_signal_variance, settings.surrogate
-    if state.sweep is None or variance is None or surrogate.signal_variance is None:
+    if state.sweep is None or variance is None or surrogate != Surrogate.regularised():
         return settings
     return replace(settings, surrogate=replace(surrogate, signal_variance=variance))
+
+
+def goes_on(settings: BoidsSettings, state: BoidsState) -> bool:
+    """Whether a run with sweeps goes on where it is, since a fresh one would come to its end too soon."""
+    if state.sweep is None or settings.sweep_from is None:
+        return False
+    return state.budget - state.asked < settings.sweep_from * state.input_dim
 
 
 @final
@@ -94,8 +110,8 @@ def swept(
     The first sweep takes all turns: it shows the slopes that all else depends on. With many workers only some descend.
     """
     sweep = state.sweep
-    if sweep is None or (sweep.done and rng.random() >= state.turns.share):
-        return None
+    if sweep is None or np.isnan(merits).all() or (sweep.done and rng.random() >= state.turns.share):
+        return None  # where everything has failed, one coordinate will not help
     if sweep.descends and under_way.descents >= AT_ONCE:
         return None
     best = known[int(np.argmin(np.where(np.isnan(merits), np.inf, merits)))]
@@ -111,7 +127,7 @@ def learned(
     if state.sweep is None:
         return state
     turn, sweep = cast(Turn, proposal.memo["turn"]), state.sweep
-    if turn == "descent":
+    if turn == "descent" and proposal.memo["sweep"] == sweep.done:  # or it is a late one of the sweep before
         sweep = sweep.descended(improved, state.embedding.dim, rng)
     return replace(state, sweep=sweep, turns=state.turns.credited(turn, gain(state.data(history).ranked())))
 
@@ -141,6 +157,8 @@ def _step(
         for z in descents(downhill, best, radius, low, high, rng):
             if ground.domain.violating is not None and not ground.allowed(z[None])[0]:
                 z = cut_short(best, z, ground.allowed)
+                if float(np.linalg.norm(z - best)) < NEAREST * radius:
+                    continue
             if is_new(z):
                 return sweep, z, "descent"
     return None

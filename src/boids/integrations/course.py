@@ -19,14 +19,30 @@ from typing import Any, final
 import numpy as np
 
 from boids import packing, plain
+from boids.algorithms import Boids, find
 from boids.ledger import Ledger, protected
 from boids.records import BoolArray, FloatArray, IntArray, MemoValue, Outcome, Proposal
 from boids.setup import ASK, INIT, TELL, Setup
 from boids.trial_rows import Held
 from boids.values import Reading
 
+#: The number of evaluations that methods plan with if nobody says.
+USUAL_BUDGET = 500
 #: Finds the proposal and the outcome of a trial that was told, by its number and whether it was the method's own.
 Lookup = Callable[[int, bool], tuple[Proposal, Reading]]
+
+
+def planned(method: Any, budget: int | None) -> tuple[Any, int]:
+    """Return a method, and the budget that it plans with.
+
+    If nobody says how long a study will be, BOIDS has no sweeps: a short study might end before the first of them.
+    """
+    if budget is not None:
+        return method, budget
+    algorithm = find(method)
+    if isinstance(algorithm, Boids) and algorithm.sweep_from == Boids().sweep_from:
+        return replace(algorithm, sweep_from=None), USUAL_BUDGET
+    return algorithm, USUAL_BUDGET
 
 
 @final

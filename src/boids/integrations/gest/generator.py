@@ -15,14 +15,12 @@ from gest_api.vocs import VOCS
 
 from boids.algorithms import Algorithm
 from boids.errors import SpaceError, shown
-from boids.integrations.course import Course
+from boids.integrations.course import Course, planned
 from boids.integrations.gest.translation import Translation
 from boids.records import FloatArray
 from boids.setup import Setup
 from boids.values import Reading, is_integer, positive_int
 
-#: The number of evaluations that methods plan with if nobody says.
-USUAL_BUDGET = 500
 #: Where gest-api has the number of a suggestion.
 _ID = "_id"
 
@@ -81,7 +79,7 @@ class BoidsGenerator(Generator):  # type: ignore[misc]  # the library has no typ
         super().__init__(vocs)
         self.vocs = vocs
         self._translation = Translation(vocs, log)
-        plan = USUAL_BUDGET if budget is None else budget
+        method, plan = planned(method, budget)
         space, n_constraints = self._translation.space, self._translation.n_constraints
         self._course = Course(Setup.of(space, plan, method, seed, noisy, n_constraints, (), None, None))
         self._next = 0

@@ -26,7 +26,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from boids.algorithms import Algorithm
 from boids.errors import BoidsError, shown
-from boids.integrations.course import Course
+from boids.integrations.course import Course, planned
 from boids.integrations.optuna.common_parameters import CommonParameters
 from boids.integrations.optuna.shelf import Shelf
 from boids.integrations.optuna.translation import Translation, translatable
@@ -37,8 +37,6 @@ from boids.values import Reading, read_outcome
 
 _log = logging.getLogger(__name__)
 
-#: The number of trials that methods plan with if nobody says.
-USUAL_BUDGET = 500
 #: How often a proposal is made anew because another process was faster.
 _ATTEMPTS = 5
 #: Where Optuna expects the black-box constraints of a trial.
@@ -96,7 +94,7 @@ class BoidsSampler(BaseSampler):
         independent_sampler: BaseSampler | None = None,
         warn_independent_sampling: bool = True,
     ) -> None:
-        plan = USUAL_BUDGET if budget is None else budget
+        method, plan = planned(method, budget)
         # All but the space and the constraints, which the study's trials will tell.
         self._setup = Setup.of([(0.0, 1.0)], plan, method, seed, noisy, 0, (), None, None)
         self._constraints_func = constraints_func
