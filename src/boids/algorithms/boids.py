@@ -12,6 +12,8 @@ Z       the rows of U of the current run, in the subspace      (n, d)
 p_i, g  personal and global incumbents                          (d,)
 alpha   acquisition value, to be minimised
 K       termination factor: the subspace is left when K > K_max
+
+With many evaluations per parameter sweeps take the place of the subspaces: boids_sweeps.py, which is ours.
 """
 
 from __future__ import annotations
@@ -64,7 +66,7 @@ class Boids(BoidsSettings):
     models_constraints: ClassVar[bool] = True
 
     def init(self, domain: Domain, budget: int, rng: np.random.Generator) -> BoidsState:
-        """Draw the first subspace and its initial design."""
+        """Draw the first subspace and its initial design; with room for sweeps it is the input space."""
         dim = domain.dim
         sweeping = sweeps_in(self, domain, budget)
         if not self.embedding or domain.repairing is not None or sweeping:
@@ -95,7 +97,7 @@ class Boids(BoidsSettings):
     def ask(
         self, state: BoidsState, history: History, pending: Sequence[Proposal], rng: np.random.Generator
     ) -> tuple[BoidsState, Proposal]:
-        """Propose a design point, or the best point of the best line."""
+        """Propose a design point, a step of a sweep, or the best point of the best line."""
         domain = history.domain
         if self._compares(state) and not np.isnan(history.values[state.guests]).all():
             return replace(state, asked=1), Proposal(np.zeros(domain.dim), info={"phase": "design"})
