@@ -109,39 +109,72 @@ def progress(table: Table, counts: Sequence[int]) -> str:
 
 
 def verdicts(table: Table) -> str:
-    """Return what the tests say, and what has not been run, in sentences."""
+    """Return ranks, what the tests say, and what has not been run, in sentences."""
     found = findings(table, curves=False)
-    methods, ranks, tests = found["methods"], found["ranks"], found["tests"]
-    said = []
-    if ranks["blocks"]:
-        order = sorted(zip(ranks["average"], ranks["methods"], strict=True))
-        listed = ", ".join(f"{methods[method]} {average:.2f}" for average, method in order)
-        said.append(
-            f"Average ranks over {ranks['blocks']} pairs of problem and seed: {listed}; the critical difference is "
-            f"{ranks['difference']:.2f}."
-        )
-    reference = methods[tests["reference"]]
-    rows = [row for row in tests["rows"] if row["pairs"] >= tests["pairs_needed"]]
-    if rows and any((run.method, run.header["method"]["name"]) == (reference, "boids") for run in table.runs):
-        kinds: dict[str, list[str]] = {"better": [], "worse": [], "not significantly different": []}
-        for row in rows:
-            kind = (
-                "not significantly different"
-                if row["holm"] >= tests["level"]
-                else "better"
-                if row["effect"] < 0
-                else "worse"
-            )
-            kinds[kind].append(methods[row["method"]])
-        listed = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in kinds.items() if names)
-        said.append(
-            f"Against {reference}, paired, over all problems (Wilcoxon with Holm's correction, 0.05): {listed}."
-        )
+    paragraphs = [ranked(table), tested(found, table)]
     missing = Counter(run.method for run in table.missing)
     if missing:
         listed = ", ".join(f"{label} ({count} runs)" for label, count in missing.items())
-        said.append(f"**Not run yet: {listed}.**")
-    return " ".join(said)
+        paragraphs.append(f"**Not run yet: {listed}.**")
+    return "\n\n".join(filter(None, paragraphs))
+
+
+def ranked(table: Table) -> str:
+    """Return the average ranks of the methods with most runs on every problem, then with those that lack some problems.
+
+    Which problems are left decides who looks good, so that a method that lacks some must not decide it for the others.
+    """
+    (methods, _), everywhere = compare(table).ranking(), found_everywhere(table)
+    said = rank_sentence(table, everywhere)
+    if 1 < len(everywhere) < len(methods):
+        said += " " + rank_sentence(table, methods, f"With {' and '.join(m for m in methods if m not in everywhere)}: ")
+    return said
+
+
+def found_everywhere(table: Table) -> tuple[str, ...]:
+    """Return the ranked methods with at least half as many runs on every problem as any of them has."""
+    methods, _ = compare(table).ranking()
+    runs = Counter((run.problem, run.method) for run in table.runs)
+    most = {problem: max(runs[problem, method] for method in methods) for problem, _ in runs}
+    return tuple(m for m in methods if all(2 * runs[problem, m] >= count for problem, count in most.items()))
+
+
+def rank_sentence(table: Table, methods: Sequence[str], opening: str = "") -> str:
+    """Return the average ranks of these methods in a sentence; empty if there is nothing to rank."""
+    comparison = compare(table.where(method=tuple(methods)))
+    names, ranks = comparison.ranking()
+    if not ranks.blocks or len(names) < 2:
+        return ""
+    listed = ", ".join(f"{name} {rank:.2f}" for rank, name in sorted(zip(ranks.average, names, strict=True)))
+    problems = len(comparison.shared_by(names))
+    start = f"{opening}average ranks" if opening else "Average ranks"
+    return (
+        f"{start} over {ranks.blocks} pairs of problem and seed, of {problems} problems: {listed}; the critical "
+        f"difference is {ranks.difference:.2f}."
+    )
+
+
+def tested(found: dict[str, Any], table: Table) -> str:
+    """Return the paired tests against BOIDS: over all runs, and with one pair per problem; empty without BOIDS."""
+    methods, tests = found["methods"], found["tests"]
+    reference = methods[tests["reference"]]
+    if not any((run.method, run.header["method"]["name"]) == (reference, "boids") for run in table.runs):
+        return ""
+    rows = [row for row in tests["rows"] if row["pairs"] >= tests["pairs_needed"]]
+    kinds: dict[str, list[str]] = {"better": [], "worse": [], "not significantly different": []}
+    for row in rows:
+        direction = "better" if row["effect"] < 0 else "worse"
+        kind = direction if row["holm"] < tests["level"] else "not significantly different"
+        kinds[kind].append(methods[row["method"]])
+    said = ""
+    if rows:
+        listed = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in kinds.items() if names)
+        said = f"Against {reference}, paired by problem and seed (Wilcoxon with Holm's correction, 0.05): {listed}."
+    enough = [row for row in rows if row["problems"] >= tests["pairs_needed"]]
+    if enough:
+        listed = ", ".join(f"{methods[row['method']]} {row['problems_holm']:.3f}" for row in enough)
+        said += f" With one pair per problem instead, the median over its seeds, p after Holm's correction: {listed}."
+    return said
 
 
 FIGURES = {
@@ -159,7 +192,7 @@ def draw(table: Table, folder: Path, names: Sequence[str]) -> None:
     comparison = compare(table)
     drawings = {
         "curves": lambda: figures.curves(table),
-        "ranks": lambda: figures.ranks(comparison),
+        "ranks": lambda: figures.ranks(compare(table.where(method=found_everywhere(table)))),
         "profile": lambda: figures.profile(table, comparison),
         "times": lambda: figures.times(table),
     }

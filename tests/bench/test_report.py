@@ -204,6 +204,19 @@ def test_the_command_with_other_files(study, tmp_path, capsys, monkeypatch):
     assert "<h1>Mine</h1>" in (tmp_path / "again.html").read_text()
 
 
+def test_the_command_on_a_part(study, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run(study, "--method", "BOIDS", "--method", "TuRBO", "--problem", "Ackley-100", "--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["methods"] == ["BOIDS", "TuRBO"]
+    assert [problem["label"] for problem in said["problems"]] == ["Ackley-100"]
+    assert (said["ranks"]["problems"], said["ranks"]["left_out"]) == (1, [])
+    assert said["tests"]["rows"][0]["problems"] == 1
+    assert run(study, "--method", "TuRBBO", "-o", "none.html") == 2
+    assert "did you mean 'TuRBO'" in capsys.readouterr().err
+    assert not (tmp_path / "none.html").exists()
+
+
 def test_the_command_draws_figures(study, tmp_path, capsys, monkeypatch):
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)

@@ -219,6 +219,28 @@ def test_tests_against_a_reference(table):
         compare(table).against("goood")
 
 
+def test_by_problem_repetitions_are_not_new_problems(tmp_path):
+    # Ten repetitions on each of three problems, always worse: plenty of blocks, few problems.
+    for problem in "pqr":
+        for repetition in range(10):
+            write_run(tmp_path, problem, "good", repetition, [1.0 + repetition])
+            write_run(tmp_path, problem, "bad", repetition, [2.0 + repetition])
+    both = compare(load(tmp_path))
+    ((_, blocks, _),) = both.against("good")
+    ((_, problems, _),) = both.against("good", by_problem=True)
+    assert (blocks.pairs, problems.pairs) == (30, 3)
+    assert blocks.p < 1e-8
+    assert problems.p == pytest.approx(2 / 2**3)
+    assert problems.worse == 3
+
+
+def test_problems_that_methods_share(table):
+    both = compare(table)
+    assert both.shared_by(("bad", "good")) == ("p", "q")
+    assert both.shared_by(("good", "short")) == ("p",)
+    assert both.shared_by(both.ranking()[0]) == ("p",)
+
+
 def test_needed(table):
     comparison = compare(table)
     found = needed(table, comparison, 0.5)

@@ -75,18 +75,34 @@ class Comparison:
         kept = np.flatnonzero((covered > 0) & (covered >= _COVERED * covered.max(initial=0)))
         return tuple(self.methods[place] for place in kept), statistics.rank(self.values[:, kept])
 
-    def against(self, reference: str) -> list[tuple[str, SignedRank, float]]:
+    def shared_by(self, methods: Sequence[str]) -> tuple[str, ...]:
+        """Return the problems with a block on which all these methods have a value."""
+        columns = self.values[:, [self._place(method) for method in methods]]
+        complete = np.asarray(~np.isnan(columns).any(axis=1))
+        return tuple(problem for problem, rows in zip(self.problems, self._rows(), strict=True) if complete[rows].any())
+
+    def against(self, reference: str, *, by_problem: bool = False) -> list[tuple[str, SignedRank, float]]:
         """Return the test of every other method against the reference: label, test, and p-value after Holm.
 
         The pairs are the blocks. Differences are those to the reference, divided by the spread of all values on the
         problem (upper minus lower quartile), so that they can be ranked across problems; negative is better.
+
+        With `by_problem`, a problem is one pair, with the median of its differences: a test that speaks of problems
+        like these, and needs more of them, for it does not take repetitions for new problems.
         """
         place = self._place(reference)
         scaled = self._differences(place)
+        if by_problem:
+            medians = [statistics.quartiles(scaled[rows])[1] for rows in self._rows()]
+            scaled = np.array(medians).reshape(len(medians), len(self.methods))
         others = [other for other in range(len(self.methods)) if other != place]
         tests = [statistics.signed_rank(scaled[:, other]) for other in others]
         corrected = statistics.holm([test.p for test in tests])
         return [(self.methods[other], test, float(p)) for other, test, p in zip(others, tests, corrected, strict=True)]
+
+    def _rows(self) -> list[BoolArray]:
+        """Return which blocks are of which problem, for each problem."""
+        return [np.array([block[0] == problem for block in self.blocks], dtype=np.bool_) for problem in self.problems]
 
     def _place(self, method: str) -> int:
         if method not in self.methods:
@@ -99,8 +115,7 @@ class Comparison:
             differences = self.values - self.values[:, [reference]]
         both = np.isposinf(self.values) & np.isposinf(self.values[:, [reference]])
         differences[both] = 0.0  # neither found anything
-        for problem in self.problems:
-            rows = np.array([block[0] == problem for block in self.blocks], dtype=np.bool_)
+        for rows in self._rows():
             values = self.values[rows]
             low, _, high = statistics.quartiles(values[np.isfinite(values)][:, None])
             spread = float(high[0] - low[0])

@@ -172,6 +172,7 @@ def _ranks(comparison: Comparison) -> Document:
         "average": _list(ranks.average),
         "left_out": [place for place in range(len(comparison.methods)) if place not in places],
         "blocks": ranks.blocks,
+        "problems": len(comparison.shared_by(methods)),
         "all_blocks": len(comparison.blocks),
         "statistic": _figures(ranks.statistic),
         "p": _figures(ranks.p),
@@ -183,6 +184,7 @@ def _ranks(comparison: Comparison) -> Document:
 
 def _tests(comparison: Comparison, reference: str) -> Document:
     rows = comparison.against(reference)
+    by_problem = comparison.against(reference, by_problem=True)
     took_part = sum(test.pairs > 0 for _, test, _ in rows)
     return {
         "reference": comparison.methods.index(reference),
@@ -198,8 +200,10 @@ def _tests(comparison: Comparison, reference: str) -> Document:
                 "effect": _figures(test.effect),
                 "p": _figures(test.p),
                 "holm": _figures(p),
+                "problems": over.pairs,
+                "problems_holm": _figures(p_over),
             }
-            for label, test, p in rows
+            for (label, test, p), (_, over, p_over) in zip(rows, by_problem, strict=True)
         ],
     }
 

@@ -211,6 +211,8 @@ def bench(jobs: int | None, **given: Any) -> int:
 @click.option(
     "--at", type=int, callback=at_least_1, metavar="N", help="Compare after N evaluations [default: the end]."
 )
+@click.option("--method", "methods", multiple=True, metavar="LABEL", help="Only this method; repeatable.")
+@click.option("--problem", "problems", multiple=True, metavar="LABEL", help="Only this problem; repeatable.")
 @click.option("--reference", metavar="METHOD", help="Test all methods against this one [default: boids, or the first].")
 @click.option("--figures", "figures_folder", metavar="DIR", help="Save figures for papers in a folder (extra `plot`).")
 @click.option(

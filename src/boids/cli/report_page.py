@@ -24,6 +24,8 @@ def report(
     output: str | None,
     title: str | None,
     at: int | None,
+    methods: Sequence[str],
+    problems: Sequence[str],
     reference: str | None,
     figures_folder: str | None,
     formats: Sequence[str],
@@ -34,7 +36,7 @@ def report(
 ) -> None:
     """Write the page, unless only other files were asked for, and say what was written."""
     _check(output, rows, archive, formats, figures_folder)
-    table = load(*results)
+    table = load(*results).where(method=tuple(methods) or None, problem=tuple(problems) or None)
     written: list[str] = []
     only_others = output is None and any(each is not None for each in (figures_folder, rows, archive, ioh))
     if only_others:

@@ -15,7 +15,8 @@ function ranksSection() {
   }
   const differ = isNumber(ranks.p) && ranks.p < data.tests.level;
   byId("ranks-text").textContent =
-    `Methods ranked on each problem and repetition (1 is best), averaged over the ${ranks.blocks} of ${ranks.all_blocks} on which all have a value. ` +
+    `Methods ranked on each problem and repetition (1 is best), averaged over the ${ranks.blocks} of ${ranks.all_blocks} on which all have a value` +
+    (ranks.problems < data.problems.length ? ` (${ranks.problems} of ${data.problems.length} problems). ` : ". ") +
     (isNumber(ranks.p)
       ? `Friedman's test ${differ ? "says that they differ" : "does not tell them apart"} (χ² = ${number(ranks.statistic, 3)}, p ${ranks.p < 1e-4 ? probability(ranks.p) : "= " + probability(ranks.p)}).`
       : "") +

@@ -110,6 +110,7 @@ function testsSection() {
         heading("Effect"),
         heading("p"),
         heading("p (Holm)"),
+        heading("by problem (Holm)"),
         heading("At 0.05", { class: "text" }),
       ],
       rows.map((each) =>
@@ -122,6 +123,11 @@ function testsSection() {
           element("td", {}, isNumber(each.effect) ? minus(each.effect.toFixed(2)) : "–"),
           element("td", {}, probability(each.p)),
           element("td", {}, probability(each.holm)),
+          element(
+            "td",
+            { title: plural(each.problems, "problem") },
+            each.problems < tests.pairs_needed ? "too few" : probability(each.problems_holm),
+          ),
           verdict(each),
         ),
       ),
@@ -129,7 +135,7 @@ function testsSection() {
     ),
   );
   byId("tests-note").textContent =
-    "Differences are in units of the problem's spread (between the quartiles of all final values on it), so that problems can be pooled. The effect is the rank-biserial correlation, from −1 (always better) to 1 (always worse). Zeros are treated as Pratt proposes; p-values are exact up to 200 pairs." +
+    "Differences are in units of the problem's spread (between the quartiles of all final values on it), so that problems can be pooled. The effect is the rank-biserial correlation, from −1 (always better) to 1 (always worse). Zeros are treated as Pratt proposes; p-values are exact up to 200 pairs. By problem: the same test with one pair per problem, its median difference, which does not take repetitions for new problems, and needs more of these." +
     (none.length ? ` No pairs with ${none.join(", ")}.` : "");
 }
 
