@@ -83,9 +83,10 @@ def _preset(cls: type[Any], presets: tuple[str, ...], name: str, owner: str) -> 
 
 
 def fitting(value: Any, hint: Any, label: str) -> Any:
-    """Return the value as the annotated type."""
-    if (found := fitted(value, hint)) is not REFUSED:
-        return found
+    """Return the value as the annotated type; the word "none" is None where no word fits, for TOML has no other."""
+    for meant in (value, None) if value == "none" else (value,):
+        if (found := fitted(meant, hint)) is not REFUSED:
+            return found
     raise InputError(f"{label} must be {in_words(hint)}, got {value!r}.")
 
 

@@ -147,6 +147,15 @@ def test_settings_are_set_by_group_or_by_dotted_name():
     assert by_group.surrogate.kernel == "rbf"
 
 
+def test_none_is_a_word_in_toml():
+    def made(**options):
+        return jobs_of(spec(method=[{"name": "boids", "options": options}]))[0].make_method()
+
+    assert made(sweep_from="none").sweep_from is None
+    with pytest.raises(BoidsError, match="particles must be a whole number, got 'none'"):
+        made(particles="none")
+
+
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
