@@ -32,7 +32,7 @@ def with_error(mean: float | None, error: float | None) -> str:
     """Return mean ± standard error, both with as many decimals as two figures of the error need."""
     if mean is None:
         return "–"
-    if not error:
+    if not error or error < 1e-12 * abs(mean):  # of one run, or of runs that are the same but for rounding
         return f"{mean:.4g}".replace("-", "−")
     decimals = 1 - math.floor(math.log10(error))
     if decimals > 6:
@@ -114,7 +114,7 @@ def verdicts(table: Table) -> str:
     paragraphs = [ranked(table), tested(found, table)]
     missing = Counter(run.method for run in table.missing)
     if missing:
-        listed = ", ".join(f"{label} ({count} runs)" for label, count in missing.items())
+        listed = ", ".join(f"{label} ({count} run{'s' * (count != 1)})" for label, count in missing.items())
         paragraphs.append(f"**Not run yet: {listed}.**")
     return "\n\n".join(filter(None, paragraphs))
 

@@ -1,12 +1,14 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import multivariate_normal
+from scipy.stats import multivariate_normal, zscore
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, WhiteKernel
 
 from boids.errors import MethodError
+from boids.gp.fit import fit
 from boids.gp.likelihood import MarginalLikelihood
 from boids.gp.model import Hyperparameters, Surrogate, lengthscale_prior
 
@@ -16,6 +18,7 @@ CONFIGURATIONS = {
     "fixed signal": Surrogate(signal_variance=1.3),
     "modern": Surrogate.modern(),
     "regularised": Surrogate.regularised(),
+    "drawn together": Surrogate(lengthscale_spread=0.7),
 }
 
 
@@ -95,6 +98,35 @@ def test_prior_gradient_agrees_with_finite_differences(surrogate):
     assert math.isfinite(value)
 
 
+def test_lengthscales_are_drawn_together_wherever_they_are():
+    loose, drawn = Surrogate(), Surrogate(lengthscale_spread=0.5)
+    theta = drawn.pack(hyper(drawn))
+    apart = theta[:4] - theta[:4].mean()
+    here = drawn.log_prior(theta, 4)[0] - loose.log_prior(theta, 4)[0]
+    assert here == pytest.approx(-0.5 * np.sum((apart / 0.5) ** 2))
+    theta[:4] += 1.3  # all of them longer: nothing against it
+    assert drawn.log_prior(theta, 4)[0] - loose.log_prior(theta, 4)[0] == pytest.approx(here)
+    theta[:4] = 0.4
+    assert drawn.log_prior(theta, 4)[0] == loose.log_prior(theta, 4)[0]
+
+
+def test_what_all_inputs_matter_to_has_no_idle_ones_by_chance():
+    # 60 data in 40 dimensions, all of which matter alike; and one that alone matters of 10.
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (60, 40))
+    spreads = {}
+    for spread in (None, 1.0):
+        surrogate = replace(Surrogate.regularised(), lengthscale_spread=spread)
+        found = fit(MarginalLikelihood(surrogate, x, zscore((x**2).sum(axis=1))), [surrogate.default_start(40)])
+        spreads[spread] = np.std(np.log(found.lengthscales))
+        few = fit(
+            MarginalLikelihood(surrogate, x[:, :10], zscore(np.sin(3.0 * x[:, 4]))), [surrogate.default_start(10)]
+        ).lengthscales
+        assert few.argmin() == 4
+        assert few[4] < 0.5 * np.delete(few, 4).min()  # evidence sets it apart all the same
+    assert spreads[1.0] < 0.8 * spreads[None]
+
+
 @pytest.mark.parametrize(("dim", "mode"), [(2, 0.290), (20, 0.916), (100, 2.048), (500, 4.579)])
 def test_prior_modes_are_the_published_ones_on_the_doubled_box(dim, mode):
     start = Surrogate.modern().default_start(dim)
@@ -124,6 +156,7 @@ def test_pack_and_unpack_are_inverse(surrogate):
         {"noise_bounds": (0.0, 1.0)},
         {"signal_variance": -1.0},
         {"lengthscale_prior": "gamma"},
+        {"lengthscale_spread": 0.0},
         {"noise_prior": "gamma"},
     ],
 )

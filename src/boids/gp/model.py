@@ -61,6 +61,10 @@ class Surrogate:
         A number fixes s²; None lets the fit choose it (paper).
     lengthscale_prior
         "dimension-scaled": log ℓ ~ N(√2 + log 2 + ½ log d, √3); "none" (paper).
+    lengthscale_spread
+        A number τ draws the length scales together: (log ℓ_i - mean of log ℓ) ~ N(0, τ²) besides the prior above; None
+        leaves each to itself (paper). With fewer data than inputs the likelihood finds some of them idle by chance,
+        and what is idle is not tried again; around 1 it takes evidence to set an input apart.
     noise_prior
         "lognormal": log σ² ~ N(-4, 1); "none" (paper).
     """
@@ -74,6 +78,7 @@ class Surrogate:
     noise_bounds: tuple[float, float] = (5e-4, 0.2)
     signal_variance: float | None = None
     lengthscale_prior: LengthscalePrior = "none"
+    lengthscale_spread: float | None = None
     noise_prior: NoisePrior = "none"
 
     def __post_init__(self) -> None:
@@ -82,8 +87,10 @@ class Surrogate:
             low, high = getattr(self, name)
             if not 0.0 < low < high < math.inf:
                 raise MethodError(f"{name} must be two numbers with 0 < low < high; got ({low}, {high}).")
-        if self.signal_variance is not None and not 0.0 < self.signal_variance < math.inf:
-            raise MethodError(f"signal_variance must be positive or None; got {self.signal_variance}.")
+        for name in ("signal_variance", "lengthscale_spread"):
+            value = getattr(self, name)
+            if value is not None and not 0.0 < value < math.inf:
+                raise MethodError(f"{name} must be positive or None; got {value}.")
 
     @classmethod
     def paper(cls) -> Surrogate:
@@ -185,6 +192,10 @@ class Surrogate:
         if self.lengthscale_prior == "dimension-scaled":
             part, gradient[:dim] = lengthscale_prior(dim).log_density(theta[:dim])
             value += part
+        if self.lengthscale_spread is not None:
+            apart = (theta[:dim] - theta[:dim].mean()) / self.lengthscale_spread
+            value -= 0.5 * float(apart @ apart)
+            gradient[:dim] -= apart / self.lengthscale_spread
         if self.noise_prior == "lognormal":
             part, gradient[-1:] = NOISE_PRIOR.log_density(theta[-1:])
             value += part
