@@ -147,17 +147,17 @@ def test_training_takes_as_many_rows_as_it_can_afford(monkeypatch):
         return starts[0]
 
     monkeypatch.setattr(training, "fit", recorded)
-    fits, _ = Beliefs.form(Boids(), data, Fits(), rng())
+    fits, _ = Beliefs.form(Boids(rivals=False), data, Fits(), rng())
     assert seen == [(80, 3)]
     monkeypatch.setattr(training, "MOST_WORK", 40**2 * (2 * 2 + 40 / 2) * 1.001)
-    fits, beliefs = Beliefs.form(Boids(), data, Fits(), rng())
+    fits, beliefs = Beliefs.form(Boids(rivals=False), data, Fits(), rng())
     assert len(beliefs.objective.inputs) == 80
     assert beliefs.objective.hyper.mean != 0.0  # that of all rows, not of the good ones trained on
-    fits, _ = Beliefs.form(Boids(), data, fits, rng())  # the first training was only a beginning
-    again, _ = Beliefs.form(Boids(), data, fits, rng())
+    fits, _ = Beliefs.form(Boids(rivals=False), data, fits, rng())  # the first training was only a beginning
+    again, _ = Beliefs.form(Boids(rivals=False), data, fits, rng())
     assert seen[1:] == [(40, 1), (40, 1)]
     assert again.objective is fits.objective
-    Beliefs.form(Boids(max_points=None), data, Fits(), rng())
+    Beliefs.form(Boids(max_points=None, rivals=False), data, Fits(), rng())
     assert seen[3:] == [(80, 3)]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from test_boids import SMALL, Run, sphere
 
-from boids.algorithms import Boids, boids_models
+from boids.algorithms import Boids, boids_models, boids_training
 from boids.algorithms import boids as module
 from boids.algorithms.boids import DESIGN
 from boids.blocks.design import DESIGNS
@@ -130,8 +130,8 @@ def test_standardisation_is_passed_on(monkeypatch):
 
 
 def test_training_is_passed_on_and_its_result_is_kept(monkeypatch):
-    calls, questions = spy(monkeypatch, "train", boids_models), spy(monkeypatch, "is_due", boids_models)
-    run = Run(Boids(training="multistart", refit_fraction=0.3, **SMALL), 6, 60).go(sphere, 23)
+    calls, questions = spy(monkeypatch, "train", boids_training), spy(monkeypatch, "is_due", boids_training)
+    run = Run(Boids(training="multistart", refit_fraction=0.3, rivals=False, **SMALL), 6, 60).go(sphere, 23)
     assert [c[0] for c in calls] == ["multistart"] * 3
     assert [(c[0], c[4], c[2]) for c in questions] == [("multistart", 0.3, 20), ("multistart", 0.3, 21)]
     assert calls[0][4] is None
@@ -140,7 +140,7 @@ def test_training_is_passed_on_and_its_result_is_kept(monkeypatch):
 
 
 def test_released_trains_as_released(monkeypatch):
-    calls = spy(monkeypatch, "train", boids_models)
+    calls = spy(monkeypatch, "train", boids_training)
     Run(Boids.released(**SMALL), 6, 60).go(sphere, 21)
     assert calls[0][0] == "released"
 

@@ -3,7 +3,8 @@ from dataclasses import replace
 import numpy as np
 
 from boids.algorithms import StandardBO, Turbo
-from boids.algorithms.boids_models import Data, Fit
+from boids.algorithms.boids_models import Data
+from boids.algorithms.boids_training import Fit
 from boids.algorithms.thompson import Model
 from boids.gp.model import Hyperparameters
 

@@ -20,7 +20,8 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 
 from boids.algorithms.boids_guests import held
-from boids.algorithms.boids_models import Data, Fit
+from boids.algorithms.boids_models import Data
+from boids.algorithms.boids_training import Fit
 from boids.algorithms.thompson import Model, ThompsonSettings, is_improvement, with_guest
 from boids.algorithms.turbo import check_lengths
 from boids.blocks import schedule

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, TypeVar, final
 
 import numpy as np
 
-from boids.algorithms import boids_guests, boids_sweeps
+from boids.algorithms import boids_guests, boids_rivals, boids_sweeps
 from boids.algorithms.boids_climb import Ground, climb_from_line
 from boids.algorithms.boids_design import initial_design
 from boids.algorithms.boids_lines import (
@@ -222,6 +222,7 @@ class Boids(BoidsSettings):
             "line_moves": state.moves.tolist(),
             "signal_variance": None if hyper is None else hyper.signal_variance,
             "noise_variance": None if hyper is None else hyper.noise_variance,
+            "prior": boids_rivals.NAMES[boids_rivals.believed(state.fits.rivals)] if state.fits.rivals else None,
             "sweeps": None if state.sweep is None else state.sweep.done,
             "lengthscales": None if hyper is None else hyper.lengthscales.tolist(),
         }

@@ -17,51 +17,47 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from boids.algorithms.boids_limits import CONSTRAINTS, FAILURES, Limits, at_stake, margins, penalty_weight, scaled
+from boids.algorithms.boids_rivals import Rival, believed, contest, priors
 from boids.algorithms.boids_settings import BoidsSettings
-from boids.algorithms.boids_subset import local_rows
+from boids.algorithms.boids_training import Fit, Training
 from boids.blocks.merit import feasibility_first, violations
 from boids.blocks.scaling import Scale, Taming, imputed
 from boids.blocks.swarm import Swarm
-from boids.gp.model import Hyperparameters, Surrogate
+from boids.gp.model import Surrogate
 from boids.gp.paths import mean_path
 from boids.gp.posterior import Posterior
-from boids.gp.training import TrainingName, affordable_rows, is_due, train
 from boids.records import BoolArray, FloatArray, IntArray
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Fit:
-    """Hyper-parameters, and the number of rows that there were at the time (that they were fitted to, if fewer)."""
-
-    hyper: Hyperparameters
-    fitted_at: int
-
-    def carried(self, surrogate: Surrogate, parent: IntArray) -> Fit:
-        """Return the fit for a split subspace, in which coordinate k repeats the old coordinate parent[k].
-
-        A coordinate that becomes k copies needs √k times its length scale for the same correlations.
-        """
-        copies = np.bincount(parent, minlength=len(self.hyper.lengthscales))
-        lengthscales = (self.hyper.lengthscales * np.sqrt(copies))[parent]
-        return Fit(surrogate.clipped(replace(self.hyper, lengthscales=lengthscales)), 0)
-
-
-@final
-@dataclass(frozen=True, slots=True)
 class Fits:
-    """The fits of the three models; None before the first one, or if there is nothing to model."""
+    """The fits of the three models; None before the first one, or if there is nothing to model.
+
+    Attributes
+    ----------
+    rivals
+        Those of the objective with every prior that may be believed, `objective` among them; empty if there is one
+        prior only.
+    judged
+        How many rows there were when these were scored last.
+    """
 
     objective: Fit | None = None
     constraints: Fit | None = None
     failures: Fit | None = None
+    rivals: tuple[Rival, ...] = ()
+    judged: int = 0
 
     def carried(self, settings: BoidsSettings, parent: IntArray) -> Fits:
         """Return all fits for a split subspace."""
-        return Fits(
-            _carried(self.objective, settings.surrogate, parent),
-            _carried(self.constraints, CONSTRAINTS, parent),
-            _carried(self.failures, FAILURES, parent),
+        rivals = tuple(replace(r, fit=r.fit.carried(settings.surrogate, parent)) for r in self.rivals)
+        return replace(
+            self,
+            objective=rivals[believed(rivals)].fit if rivals else _carried(self.objective, settings.surrogate, parent),
+            constraints=_carried(self.constraints, CONSTRAINTS, parent),
+            failures=_carried(self.failures, FAILURES, parent),
+            rivals=rivals,
         )
 
 
@@ -173,7 +169,8 @@ class Beliefs:
         Around what, the swarm says. What the beliefs say of the rows they say of all of them.
         """
         train = Training(settings, swarm, rng)
-        part = data.only(train.rows(data, fits.objective, settings.max_points))
+        rows = train.rows(data.points, data.ranked(), fits.objective)
+        part = data.only(rows)
         good, all_good = part.succeeded, data.succeeded
         # Without a success there is nothing to go by but zeros; with the failures apart only successes count.
         apart = bool(good.any()) and settings.failures == "modelled"
@@ -183,15 +180,23 @@ class Beliefs:
         # Noise is the same everywhere on the scale of the values only.
         tame = settings.unskew and not data.noisy and data.noise is None
         taming = Taming.of(scale.standardise(filled[used])) if tame else Taming()
-        surrogate = settings.surrogate.for_noise() if data.noisy else settings.surrogate
+        surrogates = [prior.for_noise() if data.noisy else prior for prior in priors(settings)]
         noise = None if part.noise is None else scale.variance(np.nan_to_num(part.noise[used], nan=0.0))
         z, y = part.points if used.all() else part.points[used], taming(scale.standardise(filled[used]))
         seen = int(np.count_nonzero(all_good)) if apart else len(all_good)
-        fit = train(settings.training, surrogate, z, y, fits.objective, seen, noise)
-        process = Posterior.condition(surrogate, fit.hyper, z, y, noise)
+        if len(surrogates) > 1:
+            fresh = int(np.count_nonzero(rows[used] >= fits.judged))
+            rivals, process = contest(train, surrogates, fits.rivals, z, y, fresh, seen, noise)
+            judged = fits.judged if rivals is fits.rivals else len(all_good)
+            fits = replace(fits, objective=rivals[believed(rivals)].fit, rivals=rivals, judged=judged)
+        else:
+            fit = train(settings.training, surrogates[0], z, y, fits.objective, seen, noise)
+            process = Posterior.condition(surrogates[0], fit.hyper, z, y, noise)
+            fits = replace(fits, objective=fit)
         beliefs = cls(process, scale, taming(scale.standardise(imputed(data.values))))
-        # What was fitted to nothing but failures must not outlive the first success.
-        fits = replace(fits, objective=fit if good.any() else None)
+        if not good.any():
+            # What was fitted to nothing but failures must not outlive the first success.
+            fits = replace(fits, objective=None, rivals=(), judged=0)
         if data.constraints is not None and part.constraints is not None and good.any():
             everywhere = data.constraints[all_good]
             fits, beliefs = beliefs._constrained(
@@ -259,61 +264,6 @@ class Beliefs:
     def limits(self, dtype: DTypeLike, centre: FloatArray) -> Limits | None:
         """Return the modelled cost of violating constraints and of failing; None if there is nothing of the kind."""
         return Limits.of(self.constraints, self.margin, self.weight, self.failures, dtype, centre)
-
-
-@final
-@dataclass(frozen=True)
-class Training:
-    """How models are trained while the search is where the swarm is; None before there is one."""
-
-    settings: BoidsSettings
-    swarm: Swarm | None
-    rng: np.random.Generator
-
-    def rows(self, data: Data, last: Fit | None, limit: int | None) -> IntArray:
-        """Return which rows of the data the models are made of, at most `limit`."""
-        if limit is None or len(data.values) <= limit:
-            return np.arange(len(data.values))
-        lengthscales = None if last is None else last.hyper.lengthscales
-        return local_rows(data.points, data.ranked(), self.swarm, lengthscales, limit)
-
-    def __call__(
-        self,
-        training: TrainingName,
-        surrogate: Surrogate,
-        inputs: FloatArray,
-        outputs: FloatArray,
-        last: Fit | None,
-        seen: int,
-        noise: FloatArray | None = None,
-    ) -> Fit:
-        """Return the last fit, or a new one if it is time for it; `seen` counts the data known so far."""
-        known, fitted_at = (None, 0) if last is None else (last.hyper, last.fitted_at)
-        fraction = self.settings.refit_fraction
-        if last is not None and not is_due(training, known, fitted_at, len(inputs), fraction, seen):
-            return last
-        dim = inputs.shape[1]
-        from_scratch = known is None or training != "warm"
-        if self.settings.max_points is None or len(inputs) <= affordable_rows(dim, from_scratch):
-            hyper = train(training, surrogate, inputs, outputs, known, 0, 0.0, self.rng, noise)
-            return Fit(hyper or surrogate.default_start(dim), seen)
-        if training == "warm" and known is None:
-            # One start, where the priors are highest, on more data rather than many starts on few; the next proposal
-            # goes on from there.
-            known, seen = surrogate.default_start(dim), 1
-        merits = outputs if outputs.ndim == 1 else violations(outputs)
-        most = affordable_rows(dim, training != "warm")
-        rows = local_rows(inputs, merits, self.swarm, None if last is None else last.hyper.lengthscales, most)
-        part = None if noise is None else noise[rows]
-        hyper = train(training, surrogate, inputs[rows], outputs[rows], known, 0, 0.0, self.rng, part)
-        hyper = hyper or surrogate.default_start(dim)
-        if outputs.ndim == 1:  # else the means are never those of the fit
-            # The rows trained on are better than most; the mean is for all.
-            spread = slice(None, None, -(-len(inputs) // most))
-            part = None if noise is None else noise[spread]
-            thinned = Posterior.condition(surrogate, hyper, inputs[spread], outputs[spread], part, refit_mean=True)
-            hyper = replace(hyper, mean=float(thinned.hyper.mean))
-        return Fit(hyper, seen)
 
 
 def _carried(fit: Fit | None, surrogate: Surrogate, parent: IntArray) -> Fit | None:

@@ -106,6 +106,10 @@ class BoidsSettings:
         Surrogate.regularised(),
         "ours: the paper's Matérn-5/2 ARD with unit signal variance and priors; paper: free and without priors",
     )
+    rivals: bool = setting(
+        True,
+        "ours: of four versions of the default surrogate the one is used that has predicted best; paper: one",
+    )
     training: TrainingName = setting(
         "warm", "ours: warm-started L-BFGS-B; released code: 50 configurations, 5 × 50 steps of Adam"
     )
@@ -141,6 +145,7 @@ class BoidsSettings:
             "first_particles": "random",
             "distances": "input",
             "surrogate": Surrogate(),
+            "rivals": False,
             "unskew": False,
             "max_points": None,
             "sweep_from": None,
@@ -158,6 +163,7 @@ class BoidsSettings:
             "acquisition": "ts",
             "training": "released",
             "surrogate": Surrogate(),
+            "rivals": False,
             "unskew": False,
             "flat_spread": 1e-6,
             "search_precision": "double",

@@ -23,7 +23,8 @@ from typing import Any, ClassVar, final
 import numpy as np
 from scipy.special import chdtri
 
-from boids.algorithms.boids_models import Data, Fit
+from boids.algorithms.boids_models import Data
+from boids.algorithms.boids_training import Fit
 from boids.algorithms.pycma_replay import Evolution, Strategy, cma, default_population, into_box, replayed
 from boids.algorithms.thompson import Model, ThompsonSettings
 from boids.blocks.design import DESIGNS, DesignName

@@ -18,7 +18,8 @@ from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
-from boids.algorithms.boids_models import Data, Fit
+from boids.algorithms.boids_models import Data
+from boids.algorithms.boids_training import Fit
 from boids.algorithms.thompson import Model, ThompsonSettings, with_guest
 from boids.blocks.candidates import box_candidates, choose
 from boids.blocks.design import DESIGNS, DesignName

@@ -18,7 +18,8 @@ from typing import Any, Literal, final
 
 import numpy as np
 
-from boids.algorithms.boids_models import Data, Fit
+from boids.algorithms.boids_models import Data
+from boids.algorithms.boids_training import Fit
 from boids.blocks.candidates import box_candidates
 from boids.blocks.maximise import LogImprovement, around, maximise
 from boids.blocks.scaling import Scale, imputed
