@@ -132,10 +132,13 @@ def ranked(table: Table) -> str:
 
 
 def found_everywhere(table: Table) -> tuple[str, ...]:
-    """Return the ranked methods with at least half as many runs on every problem as any of them has."""
+    """Return the ranked methods with at least half as many runs on every problem as two of them have.
+
+    What one method alone has cannot be compared, and must not keep the others out.
+    """
     methods, _ = compare(table).ranking()
     runs = Counter((run.problem, run.method) for run in table.runs)
-    most = {problem: max(runs[problem, method] for method in methods) for problem, _ in runs}
+    most = {problem: sorted(runs[problem, method] for method in methods)[-2:][0] for problem, _ in runs}
     return tuple(m for m in methods if all(2 * runs[problem, m] >= count for problem, count in most.items()))
 
 
