@@ -115,6 +115,14 @@ def test_only_what_is_new_is_judged(monkeypatch):
     assert counts == [count for count in expected for _ in NAMES]
 
 
+def test_there_are_none_beside_modelled_constraints():
+    points = rng().uniform(-1, 1, (20, 2))
+    fits, beliefs = Beliefs.form(Boids(), Data(points, points[:, 0], points[:, :1], None), Fits(), rng())
+    assert fits.rivals == ()
+    assert fits.objective is not None
+    assert beliefs.objective.surrogate == Boids().surrogate
+
+
 def test_nothing_but_failures_leaves_nothing_behind():
     points = rng().uniform(-1, 1, (6, 2))
     fits, _ = Beliefs.form(Boids(), Data(points, np.full(6, np.nan), None, None), Fits(), rng())

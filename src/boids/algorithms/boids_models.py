@@ -180,7 +180,9 @@ class Beliefs:
         # Noise is the same everywhere on the scale of the values only.
         tame = settings.unskew and not data.noisy and data.noise is None
         taming = Taming.of(scale.standardise(filled[used])) if tame else Taming()
-        surrogates = [prior.for_noise() if data.noisy else prior for prior in priors(settings)]
+        # With constraints the prize is at their edge: the sharper the model, the more often proposals are beyond it.
+        candidates = priors(settings) if data.constraints is None else (settings.surrogate,)
+        surrogates = [prior.for_noise() if data.noisy else prior for prior in candidates]
         noise = None if part.noise is None else scale.variance(np.nan_to_num(part.noise[used], nan=0.0))
         z, y = part.points if used.all() else part.points[used], taming(scale.standardise(filled[used]))
         seen = int(np.count_nonzero(all_good)) if apart else len(all_good)

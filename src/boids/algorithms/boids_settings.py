@@ -108,7 +108,7 @@ class BoidsSettings:
     )
     rivals: bool = setting(
         True,
-        "ours: of four versions of the default surrogate the one is used that has predicted best; paper: one",
+        "ours: of four versions of the default surrogate the one is used that predicts best (not with constraints)",
     )
     training: TrainingName = setting(
         "warm", "ours: warm-started L-BFGS-B; released code: 50 configurations, 5 × 50 steps of Adam"
