@@ -189,8 +189,8 @@ def test_crashes_do_not_keep_a_run_from_converging(kind):
     if kind == "at random":
         assert crashes > 30
     else:
-        # The model has learnt where the edge is, and what can be had there (one prior instead of rivals: 0.43 on average,
-        # of 8 seeds; rivals 0.065, at most 0.079). Proposals beside an edge crash now and then, most must not.
+        # The model has learnt where the edge is, and what can be had there (8 seeds: 0.065, at most 0.079; with one
+        # prior instead of rivals 0.43). Proposals beside an edge crash now and then; most must not.
         assert 0 < crashes < 0.5 * 3 * 50
         assert max(best) < 0.15
 
