@@ -25,7 +25,13 @@ def run(form: str, seed: int) -> Line:
     target = boids.problems.make("mopta", constrained=True)
     begin = time.perf_counter()
     result = boids.minimize(
-        target, target.space, BUDGET, seed=seed, n_constraints=target.n_constraints, penalty=FORMS[form]
+        target,
+        target.space,
+        BUDGET,
+        method=boids.algorithms.Boids(rivals=False),
+        seed=seed,
+        n_constraints=target.n_constraints,
+        penalty=FORMS[form],
     )
     done = [trial for trial in result.trials if not trial.failed]
     return {

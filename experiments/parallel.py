@@ -29,7 +29,7 @@ from boids.gp.posterior import Posterior
 
 BUDGET = 200
 SEEDS = range(5)
-METHOD = Boids(search=NSGA2(population=50, offspring=50, generations=40), max_candidates=1000)
+METHOD = Boids(search=NSGA2(population=50, offspring=50, generations=40), max_candidates=1000, rivals=False)
 MODES = ("serial", "batches of 4", "batches of 8", "8 in flight")
 OTHERS = ("batches of 8, none", "batches of 8, liar")
 PROBLEMS = {

@@ -28,7 +28,7 @@ from boids.algorithms import Boids, boids_guests
 from boids.blocks.nsga2 import NSGA2
 from boids.records import Domain, History, Outcome, Proposal
 
-LIGHT = {"search": NSGA2(population=50, offspring=50, generations=40), "max_candidates": 1000}
+LIGHT = {"search": NSGA2(population=50, offspring=50, generations=40), "max_candidates": 1000, "rivals": False}
 EARLIER, BUDGET = 60, 80
 NOISE = 0.3
 SEEDS = range(4)
