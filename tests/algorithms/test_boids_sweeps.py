@@ -7,7 +7,8 @@ import pytest
 
 from boids import Bool, Float, Measurement, Optimizer, Space, minimize
 from boids.algorithms import Boids
-from boids.algorithms.boids_sweeps import AT_ONCE, DESIGN_POINTS, sweeps_in
+from boids.algorithms.boids_sweeps import AT_ONCE, DESIGN_POINTS, probes_in, sweeps_in
+from boids.blocks.sweep import PROBED
 from boids.gp.model import Surrogate
 from boids.records import Domain
 from boids.testing import check_method
@@ -51,6 +52,124 @@ def test_not_where_slopes_are_not_to_be_had():
     assert not sweeps_in(Boids(sweep_from=1.0), Domain(4, noisy=True), 100)
     assert not sweeps_in(Boids.paper(sweep_from=1.0), Domain(4), 100)
     assert Boids.paper().sweep_from is Boids.released().sweep_from is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "dim", "budget", "expected"),
+    [
+        ({}, 100, 300, True),
+        ({}, 100, 299, False),
+        ({}, 100, 599, True),
+        ({}, 100, 600, False),  # sweeps without being asked
+        ({"sweep_probe_from": 5.0}, 100, 499, False),
+        ({"sweep_probe_from": None}, 100, 500, False),
+        ({"sweep_from": None}, 100, 500, False),
+        ({"embedding": False}, 100, 500, False),
+    ],
+)
+def test_with_less_room_they_are_probed(settings, dim, budget, expected):
+    assert probes_in(Boids(**settings), Domain(dim), budget) == expected
+    assert not probes_in(Boids(**settings), Domain(dim, noisy=True), budget)
+
+
+def probing(objective, count, dim=40, budget=160, method="boids", **options):
+    """Return an optimizer after some evaluations of a run that begins with a probe."""
+    optimizer = Optimizer([(-1.0, 1.0)] * dim, budget=budget, method=method, seed=3, **options)
+    for _ in range(count):
+        trial = optimizer.ask()
+        optimizer.tell(trial, objective(trial.x))
+    return optimizer
+
+
+def phases(optimizer):
+    return [each.info["phase"] for each in optimizer.trials]
+
+
+def dense(x):
+    return float(np.sum((x - 0.3) ** 2))
+
+
+def sparse(x):
+    return float(np.sum((x[:4] - 0.3) ** 2))
+
+
+def test_where_most_coordinates_matter_the_sweep_goes_on_with_its_share_of_them():
+    optimizer = probing(dense, 60)
+    share = int(np.ceil(160 / (6 * 40) * 40))
+    assert phases(optimizer)[: DESIGN_POINTS + share + 1] == [
+        *["design"] * DESIGN_POINTS,
+        *["coordinate"] * share,
+        "descent",
+    ]
+    assert optimizer.diagnostics["restarts"] == 0
+    assert optimizer.diagnostics["subspace_dim"] == 40
+
+
+def test_where_few_matter_subspaces_take_over_and_nothing_is_lost():
+    optimizer = probing(sparse, 160)
+    said = phases(optimizer)
+    steps = said.count("coordinate")
+    assert 5 <= steps <= PROBED
+    assert said[DESIGN_POINTS + steps :][:20] == ["design"] * 20
+    assert optimizer.trials[DESIGN_POINTS + steps].info["dim"] == 4
+    diagnostics = optimizer.diagnostics
+    assert diagnostics["sweeps"] is None
+    # In the whole space the points of the sweep that was given up are data again.
+    assert diagnostics["subspace_dim"] == 40
+    assert diagnostics["guests_in_use"] == DESIGN_POINTS + steps
+    assert diagnostics["evaluations_in_run"] == 160
+    assert optimizer.best.value < 0.01
+
+
+def test_a_probe_is_the_same_after_a_save(tmp_path):
+    for objective in (dense, sparse):
+        for count in (3, DESIGN_POINTS + 3, DESIGN_POINTS + PROBED, 40):
+            one = probing(objective, count)
+            one.save(tmp_path / "run.boids")
+            other = Optimizer.load(tmp_path / "run.boids")
+            for _ in range(12):
+                mine, theirs = one.ask(), other.ask()
+                np.testing.assert_array_equal(mine.x, theirs.x)
+                one.tell(mine, objective(mine.x))
+                other.tell(theirs, objective(theirs.x))
+
+
+def test_outcomes_of_a_given_up_sweep_may_come_late():
+    optimizer = probing(sparse, DESIGN_POINTS)
+    late = optimizer.ask(16)
+    for trial in late[:12]:
+        optimizer.tell(trial, sparse(trial.x))
+    assert optimizer.diagnostics["sweeps"] is None
+    assert optimizer.ask().info["phase"] == "design"
+    for trial in reversed(late[12:]):
+        optimizer.tell(trial, sparse(trial.x))
+    for _ in range(30):
+        trial = optimizer.ask()
+        optimizer.tell(trial, sparse(trial.x))
+    assert optimizer.n_told == DESIGN_POINTS + 16 + 30
+
+
+def test_failures_are_no_verdict():
+    def fragile(x):
+        return float("nan") if x[0] > 0.2 else dense(x)
+
+    optimizer = probing(fragile, 60)
+    assert optimizer.n_failed > 0
+    assert optimizer.diagnostics["sweeps"] is not None
+
+
+def test_with_a_point_to_begin_at_there_is_no_probe():
+    told = Optimizer([(-1.0, 1.0)] * 40, budget=160, seed=3)
+    told.add_trials([(np.full(40, 0.25), dense(np.full(40, 0.25)))])
+    never = Optimizer([(-1.0, 1.0)] * 40, budget=160, seed=3, x0=[np.full(40, 0.25)])
+    for optimizer in (told, never):
+        for _ in range(30):
+            trial = optimizer.ask()
+            optimizer.tell(trial, dense(trial.x))
+        assert "coordinate" not in phases(optimizer)
+        assert optimizer.diagnostics["restarts"] == 0
+        assert optimizer.diagnostics["sweeps"] is None
+        assert optimizer.best.value <= dense(np.full(40, 0.25))
 
 
 def test_a_step_in_every_coordinate_from_the_best_and_then_down():
@@ -221,8 +340,9 @@ def test_spaces_with_choices_have_none():
     assert not {each.info["phase"] for each in result.trials} & {"coordinate", "descent"}
 
 
-def test_they_keep_every_law_of_a_method():
-    check_method(SWEEPING)
+@pytest.mark.parametrize("method", [SWEEPING, Boids(sweep_from=40.0, sweep_probe_from=1.0, particles=6)])
+def test_they_keep_every_law_of_a_method(method):
+    check_method(method)
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from boids.blocks.sweep import LEAST_STEP, MISSES, STEP, Sweep, Turns, both_ways, descents, gain
+from boids.blocks.sweep import LEAST_STEP, MISSES, PROBED, STEP, Probe, Sweep, Turns, both_ways, descents, gain
 
 
 def rng(seed=0):
@@ -24,6 +24,42 @@ def test_every_coordinate_is_tried_once_and_then_it_descends():
     assert sorted(order) == list(range(30))
     assert order != sorted(order)
     assert sweep.descends
+
+
+@pytest.mark.parametrize(("share", "expected"), [(1.0, 30), (0.5, 15), (0.51, 16), (0.001, 1)])
+def test_the_first_one_may_have_a_share_of_the_coordinates(share, expected):
+    sweep, order = tried(Sweep.first(30, rng(), share))
+    assert len(set(order)) == expected
+    for _ in range(MISSES):
+        sweep = sweep.descended(False, 30, rng())
+    assert sorted(sweep.order) == list(range(30))  # the next one has all of them
+
+
+def verdicts(changes, dim=100):
+    probe, said = Probe.first(dim), []
+    for change in changes:
+        probe = probe.seen(change)
+        said.append(probe.passed)
+    return said
+
+
+def test_a_probe_is_passed_if_most_coordinates_matter():
+    assert verdicts(-np.linspace(0.01, 1.0, PROBED)) == [None] * (PROBED - 1) + [True]
+    some = [0.0, 1.0, 2.0] * (PROBED // 3)
+    assert verdicts(some)[-1] is True
+    assert verdicts([*some[:-1], 0.0])[-1] is False
+
+
+def test_a_probe_is_failed_as_soon_as_too_many_do_not():
+    assert verdicts([0.0] * 5) == [None] * 4 + [False]
+    # What seemed to matter does not beside a change a million times as large.
+    assert verdicts([1.0] * 6 + [1e6]) == [None] * 6 + [False]
+
+
+@pytest.mark.parametrize("dim", [1, 2, 5])
+def test_a_probe_of_few_dimensions_looks_at_all_of_them(dim):
+    assert verdicts([1.0] * dim, dim) == [None] * (dim - 1) + [True]
+    assert verdicts([0.0] * dim, dim)[-1] is False
 
 
 def test_descents_grow_with_success_and_end_with_the_misses():

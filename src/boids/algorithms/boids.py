@@ -13,7 +13,8 @@ p_i, g  personal and global incumbents                          (d,)
 alpha   acquisition value, to be minimised
 K       termination factor: the subspace is left when K > K_max
 
-With many evaluations per parameter sweeps take the place of the subspaces: boids_sweeps.py, which is ours.
+With many evaluations per parameter sweeps take the place of the subspaces, with fewer if their first steps show that
+most parameters matter: boids_sweeps.py, which is ours.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ from boids.algorithms.boids_models import Beliefs, Data, Fits
 from boids.algorithms.boids_pending import DESIGN, UnderWay, line_of
 from boids.algorithms.boids_settings import BoidsSettings
 from boids.algorithms.boids_state import BoidsState
-from boids.algorithms.boids_sweeps import modelling, sweeps_in
+from boids.algorithms.boids_sweeps import modelling, probes_in, sweeps_in
 from boids.blocks import schedule
 from boids.blocks.embedding import Embedding
 from boids.blocks.line import Lines
 from boids.blocks.patience import Patience, PatienceRules
 from boids.blocks.stopwatch import Stopwatch
 from boids.blocks.swarm import Swarm
-from boids.blocks.sweep import Sweep, Turn, Turns
+from boids.blocks.sweep import Probe, Turn, Turns
 from boids.errors import MethodError
 from boids.records import Domain, FloatArray, History, IntArray, Outcome, Proposal
 
@@ -67,27 +68,16 @@ class Boids(BoidsSettings):
 
     def init(self, domain: Domain, budget: int, rng: np.random.Generator) -> BoidsState:
         """Draw the first subspace and its initial design; with room for sweeps it is the input space."""
-        dim = domain.dim
-        sweeping = sweeps_in(self, domain, budget)
-        if not self.embedding or domain.repairing is not None or sweeping:
-            # Equations between the parameters: a random subspace has hardly a point in common with them.
-            start, splits = dim, 0
-        elif self.initial_dim is not None:
-            start = min(self.initial_dim, dim)
-            splits = schedule.splits_from(start, dim, self.new_bins)
-        else:
-            start, splits = schedule.initial_dimension(dim, self.new_bins)
-        embedding = Embedding.random(dim, start, rng)
+        probing = probes_in(self, domain, budget)
+        sweeping = probing or sweeps_in(self, domain, budget)
         return BoidsState(
-            input_dim=dim,
+            input_dim=domain.dim,
             budget=budget,
-            initial_dim=start,
-            splits=splits,
             asked=0,
             epoch=0,
-            embedding=embedding,
             guests=np.empty(0, dtype=np.int64),
-            **self._fresh_run(embedding, domain, budget, rng, sweeping),
+            probe=Probe.first(domain.dim) if probing else None,
+            **self._first_run(domain, budget, rng, sweeping),
         )
 
     def ready(self, state: BoidsState) -> int:
@@ -99,6 +89,8 @@ class Boids(BoidsSettings):
     ) -> tuple[BoidsState, Proposal]:
         """Propose a design point, a step of a sweep, or the best point of the best line."""
         domain = history.domain
+        if state.probe is not None and not state.asked and any(proposal.is_guest for proposal in pending):
+            state = self._in_subspaces(state, history, rng)
         if self._compares(state) and not np.isnan(history.values[state.guests]).all():
             return replace(state, asked=1), Proposal(np.zeros(domain.dim), info={"phase": "design"})
         if state.epoch == 0 and len(state.queue) == state.design_size:
@@ -135,6 +127,7 @@ class Boids(BoidsSettings):
             noise_variance = beliefs.objective.hyper.noise_variance
             i, rewards = choose_line(self, draw, noise_variance, lines, under_way.busy, rng, limits)
         turn: Turn = "line"
+        stepped_from = None
         with watch.phase("optimise"):
             is_new = under_way.newness(history, embedding)
             if self.line_search == "climb" and domain.repairing is None:
@@ -148,6 +141,7 @@ class Boids(BoidsSettings):
                     )
                 if swept is not None:
                     state, z, turn = swept
+                    stepped_from = float(np.nanmin(merits)) if turn == "coordinate" else None
                 else:
                     z = climb_from_line(
                         self, beliefs.objective, limits, float(best), lines, i, aims, merits, ground, rng, is_new
@@ -163,7 +157,7 @@ class Boids(BoidsSettings):
             z = under_way.apart(z, history, embedding, rng)
         with watch.phase("lift"):
             facts = {"reward": float(rewards[i])} if turn == "line" else {}
-            proposal = self._proposal(state, z, i, turn, **facts)
+            proposal = self._proposal(state, z, i, turn, stepped_from, **facts)
         return state, replace(proposal, times=watch.seconds)
 
     def tell(
@@ -176,6 +170,9 @@ class Boids(BoidsSettings):
     ) -> BoidsState:
         """Move the particle of the proposal's line; leave the subspace when patience is exhausted."""
         if proposal.is_guest:
+            if state.probe is not None and not state.asked:
+                # From a point that somebody has found good, subspaces are the surer way.
+                state = self._in_subspaces(state, history, rng)
             return boids_guests.received(state, history)
         if proposal.memo["epoch"] != state.epoch:
             return state  # from before a restart: the history has it, this run does not
@@ -197,6 +194,8 @@ class Boids(BoidsSettings):
         if proposal.memo["dim"] != state.embedding.dim:
             return state  # proposed in a coarser subspace: it says nothing about how this one fares
         state = boids_sweeps.learned(state, history, proposal, improved, rng)
+        if state.probe is not None and state.probe.passed is False:
+            return self._in_subspaces(state, history, rng)
         patience = state.patience.update(improved, self.tolerance(state), self.rules)
         state = replace(state, patience=patience)
         if not patience.exhausted(self.rules):
@@ -343,6 +342,27 @@ class Boids(BoidsSettings):
         fresh = self._fresh_run(embedding, domain, remaining, rng, state.sweep is not None, state.epoch + 1)
         return replace(state, epoch=state.epoch + 1, embedding=embedding, **fresh)
 
+    def _first_run(self, domain: Domain, budget: int, rng: np.random.Generator, sweeping: bool) -> dict[str, Any]:
+        """Return the fields of a state that begins in the first subspace, or in the input space."""
+        dim = domain.dim
+        if not self.embedding or domain.repairing is not None or sweeping:
+            # Equations between the parameters: a random subspace has hardly a point in common with them.
+            start, splits = dim, 0
+        elif self.initial_dim is not None:
+            start = min(self.initial_dim, dim)
+            splits = schedule.splits_from(start, dim, self.new_bins)
+        else:
+            start, splits = schedule.initial_dimension(dim, self.new_bins)
+        embedding = Embedding.random(dim, start, rng)
+        fresh = self._fresh_run(embedding, domain, budget, rng, sweeping)
+        return {"initial_dim": start, "splits": splits, "embedding": embedding, **fresh}
+
+    def _in_subspaces(self, state: BoidsState, history: History, rng: np.random.Generator) -> BoidsState:
+        """Give up the sweep that was begun; what it has found takes part when the subspace has grown to hold it."""
+        first = self._first_run(history.domain, state.budget - state.asked, rng, sweeping=False)
+        epoch, guests = state.epoch + bool(state.asked), np.union1d(state.guests, state.rows)
+        return boids_guests.invited(replace(state, epoch=epoch, guests=guests, probe=None, **first), history)
+
     def _fresh_run(
         self,
         embedding: Embedding,
@@ -366,11 +386,19 @@ class Boids(BoidsSettings):
             "patience": Patience.fresh(self.rules),
             "fits": Fits(),
             "to_beat": np.inf,
-            "sweep": Sweep.first(embedding.dim, rng) if sweeping else None,
+            "sweep": boids_sweeps.first_sweep(self, embedding.dim, remaining, rng) if sweeping else None,
             "turns": Turns(),
         }
 
-    def _proposal(self, state: BoidsState, z: FloatArray, line: int, turn: Turn = "line", **info: float) -> Proposal:
+    def _proposal(
+        self,
+        state: BoidsState,
+        z: FloatArray,
+        line: int,
+        turn: Turn = "line",
+        stepped_from: float | None = None,
+        **info: float,
+    ) -> Proposal:
         facts = {"dim": state.embedding.dim, "K": state.patience.factor, "restarts": state.epoch}
         return Proposal(
             unit=state.embedding.lift(z),
@@ -379,6 +407,7 @@ class Boids(BoidsSettings):
                 "epoch": state.epoch,
                 "dim": state.embedding.dim,
                 "turn": turn,
+                "stepped_from": stepped_from,
                 "sweep": -1 if state.sweep is None else state.sweep.done,
             },
             info={"phase": "design" if line == DESIGN else turn, "line": line, **facts, **info},

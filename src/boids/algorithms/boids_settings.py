@@ -74,6 +74,11 @@ class BoidsSettings:
         "ours: from so many evaluations per parameter on, sweeps through all of them instead of subspaces; None: never",
         least=1,
     )
+    sweep_probe_from: float | None = setting(
+        3.0,
+        "ours: with fewer, down to so many, a sweep is begun, and goes on if most coordinates matter; None: not begun",
+        least=1,
+    )
     sweep_signal_variance: float | None = setting(
         5.0,
         "ours: of the default surrogate, since sweeps lead several deviations below the mean; None: its own",

@@ -19,7 +19,7 @@ from boids.blocks.embedding import Embedding
 from boids.blocks.merit import violations
 from boids.blocks.patience import Patience
 from boids.blocks.swarm import Swarm
-from boids.blocks.sweep import Sweep, Turns
+from boids.blocks.sweep import Probe, Sweep, Turns
 from boids.records import BoolArray, Domain, FloatArray, History, IntArray, Outcome
 
 
@@ -44,10 +44,11 @@ class BoidsState:
     homes: IntArray  # where in `rows` each particle began (m,)
     patience: Patience
     fits: Fits
-    guests: IntArray  # rows of the history that this method did not propose, in use or not
+    guests: IntArray  # rows that this method did not propose, or in a sweep that it gave up; in use or not
     to_beat: float  # noisy runs: what a value must be below to count as a success
     sweep: Sweep | None  # None: none in this run
     turns: Turns
+    probe: Probe | None = None  # what will say whether sweeps go on; None: that is settled
 
     @property
     def invited(self) -> BoolArray:

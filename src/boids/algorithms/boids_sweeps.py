@@ -2,6 +2,7 @@
 
 Ours. The subspaces are for many dimensions with few evaluations; where several rounds through all coordinates fit into
 the budget, a run can begin in the whole space, around the middle of the box, and learn each coordinate's slope apart.
+With fewer evaluations this is worth it only if most coordinates matter, which its first steps tell (`Probe`).
 """
 
 from __future__ import annotations
@@ -40,15 +41,38 @@ def sweeps_in(settings: BoidsSettings, domain: Domain, budget: int) -> bool:
     Not with constraint values: a descent ends at the edge of what they allow, on either side of it. Nor with noise, in
     which a single coordinate's step is lost, nor if there shall be no subspaces but lines alone (`embedding`).
     """
-    free = (
+    return _possible(settings, domain) and _has_room(settings.sweep_from, domain, budget)
+
+
+def probes_in(settings: BoidsSettings, domain: Domain, budget: int) -> bool:
+    """Whether a run begins a sweep to see whether it is worth it: there is less room, but not too little."""
+    if settings.sweep_from is None or sweeps_in(settings, domain, budget):
+        return False
+    return _possible(settings, domain) and _has_room(settings.sweep_probe_from, domain, budget)
+
+
+def _possible(settings: BoidsSettings, domain: Domain) -> bool:
+    return (
         settings.embedding
+        and settings.line_search == "climb"
         and domain.snapping is None
         and domain.repairing is None
         and not domain.n_constraints
         and not domain.noisy
     )
-    room = settings.sweep_from is not None and settings.sweep_from * domain.dim <= budget
-    return room and free and settings.line_search == "climb"
+
+
+def _has_room(per_parameter: float | None, domain: Domain, budget: int) -> bool:
+    return per_parameter is not None and per_parameter * domain.dim <= budget
+
+
+def first_sweep(settings: BoidsSettings, dim: int, remaining: int, rng: np.random.Generator) -> Sweep:
+    """Return the sweep that a run begins with; with less room than for all coordinates it has some of them.
+
+    It takes no larger part of the evaluations than it would of `sweep_from` for every coordinate.
+    """
+    share = 1.0 if settings.sweep_from is None else min(1.0, remaining / (settings.sweep_from * dim))
+    return Sweep.first(dim, rng, share)
 
 
 def modelling(settings: BoidsSettings, state: BoidsState) -> BoidsSettings:
@@ -129,7 +153,12 @@ def learned(
     turn, sweep = cast(Turn, proposal.memo["turn"]), state.sweep
     if turn == "descent" and proposal.memo["sweep"] == sweep.done:  # or it is a late one of the sweep before
         sweep = sweep.descended(improved, state.embedding.dim, rng)
-    return replace(state, sweep=sweep, turns=state.turns.credited(turn, gain(state.data(history).ranked())))
+    probe = state.probe
+    if probe is not None and turn == "coordinate" and not np.isnan(history.values[-1]):
+        probe = probe.seen(float(history.values[-1]) - cast(float, proposal.memo["stepped_from"]))
+        probe = None if probe.passed else probe
+    turns = state.turns.credited(turn, gain(state.data(history).ranked()))
+    return replace(state, sweep=sweep, turns=turns, probe=probe)
 
 
 def _step(

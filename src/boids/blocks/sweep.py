@@ -35,6 +35,9 @@ RADIUS = 0.15
 LONGER, SHORTER = 1.5, 0.6
 #: After so many descents in a row that did not, there is a new sweep.
 MISSES = 4
+#: Coordinates that a probe looks at, the share of them that must matter, and what a change must be of the largest one
+#: to say that a coordinate does.
+PROBED, MOST, CHANGE = 12, 2.0 / 3.0, 1e-3
 #: Steps of the search for the lowest point in the ball, from each of its starts.
 STARTS, STEPS = 2, 25
 
@@ -51,9 +54,9 @@ class Sweep:
     done: int = 0  # sweeps before this one
 
     @classmethod
-    def first(cls, dim: int, rng: np.random.Generator) -> Sweep:
-        """Begin with all coordinates."""
-        return cls(rng.permutation(dim), STEP, RADIUS * math.sqrt(dim))
+    def first(cls, dim: int, rng: np.random.Generator, share: float = 1.0) -> Sweep:
+        """Begin with all coordinates, or with a share of them."""
+        return cls(rng.permutation(dim)[: math.ceil(share * dim)], STEP, RADIUS * math.sqrt(dim))
 
     @property
     def descends(self) -> bool:
@@ -77,6 +80,35 @@ class Sweep:
             return replace(self, radius=self.radius * SHORTER, misses=self.misses + 1)
         step = max(0.5 * self.step, LEAST_STEP)
         return Sweep(rng.permutation(dim), step, RADIUS * math.sqrt(dim), done=self.done + 1)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Whether a sweep is worth its evaluations, from its first steps: not if most coordinates change nothing.
+
+    Where a function depends on a tenth of its inputs, nine steps of ten are wasted.
+    """
+
+    changes: FloatArray  # of the value, by the steps so far (k,)
+    count: int  # of the steps to look at
+
+    @classmethod
+    def first(cls, dim: int) -> Probe:
+        """Begin without any step."""
+        return cls(np.empty(0), min(PROBED, dim))
+
+    def seen(self, change: float) -> Probe:
+        """Take notice of what a step in one coordinate has changed."""
+        return replace(self, changes=np.append(self.changes, abs(change)))
+
+    @property
+    def passed(self) -> bool | None:
+        """The verdict; None before there is one. What changes too little now does so beside larger changes, too."""
+        idle = np.count_nonzero(self.changes <= CHANGE * self.changes.max(initial=0.0))
+        if idle > (1.0 - MOST) * self.count:
+            return False
+        return True if len(self.changes) >= self.count else None
 
 
 @final
