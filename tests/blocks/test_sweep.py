@@ -26,15 +26,6 @@ def test_every_coordinate_is_tried_once_and_then_it_descends():
     assert sweep.descends
 
 
-@pytest.mark.parametrize(("share", "expected"), [(1.0, 30), (0.5, 15), (0.51, 16), (0.001, 1)])
-def test_the_first_one_may_have_a_share_of_the_coordinates(share, expected):
-    sweep, order = tried(Sweep.first(30, rng(), share))
-    assert len(set(order)) == expected
-    for _ in range(MISSES):
-        sweep = sweep.descended(False, 30, rng())
-    assert sorted(sweep.order) == list(range(30))  # the next one has all of them
-
-
 def verdicts(changes, dim=100):
     probe, said = Probe.first(dim), []
     for change in changes:

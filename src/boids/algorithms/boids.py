@@ -47,7 +47,7 @@ from boids.blocks.line import Lines
 from boids.blocks.patience import Patience, PatienceRules
 from boids.blocks.stopwatch import Stopwatch
 from boids.blocks.swarm import Swarm
-from boids.blocks.sweep import Probe, Turn, Turns
+from boids.blocks.sweep import Probe, Sweep, Turn, Turns
 from boids.errors import MethodError
 from boids.records import Domain, FloatArray, History, IntArray, Outcome, Proposal
 
@@ -386,7 +386,7 @@ class Boids(BoidsSettings):
             "patience": Patience.fresh(self.rules),
             "fits": Fits(),
             "to_beat": np.inf,
-            "sweep": boids_sweeps.first_sweep(self, embedding.dim, remaining, rng) if sweeping else None,
+            "sweep": Sweep.first(embedding.dim, rng) if sweeping else None,
             "turns": Turns(),
         }
 

@@ -66,15 +66,6 @@ def _has_room(per_parameter: float | None, domain: Domain, budget: int) -> bool:
     return per_parameter is not None and per_parameter * domain.dim <= budget
 
 
-def first_sweep(settings: BoidsSettings, dim: int, remaining: int, rng: np.random.Generator) -> Sweep:
-    """Return the sweep that a run begins with; with less room than for all coordinates it has some of them.
-
-    It takes no larger part of the evaluations than it would of `sweep_from` for every coordinate.
-    """
-    share = 1.0 if settings.sweep_from is None else min(1.0, remaining / (settings.sweep_from * dim))
-    return Sweep.first(dim, rng, share)
-
-
 def modelling(settings: BoidsSettings, state: BoidsState) -> BoidsSettings:
     """Return the settings that the models are made by: in runs with sweeps our own prior has another variance."""
     variance, surrogate = settings.sweep_signal_variance, settings.surrogate

@@ -54,9 +54,9 @@ class Sweep:
     done: int = 0  # sweeps before this one
 
     @classmethod
-    def first(cls, dim: int, rng: np.random.Generator, share: float = 1.0) -> Sweep:
-        """Begin with all coordinates, or with a share of them."""
-        return cls(rng.permutation(dim)[: math.ceil(share * dim)], STEP, RADIUS * math.sqrt(dim))
+    def first(cls, dim: int, rng: np.random.Generator) -> Sweep:
+        """Begin with all coordinates."""
+        return cls(rng.permutation(dim), STEP, RADIUS * math.sqrt(dim))
 
     @property
     def descends(self) -> bool:
