@@ -1,6 +1,7 @@
 """Sweeps in BOIDS: when, what they propose, and that they get on with all that runs have to cope with."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -89,13 +90,21 @@ def dense(x):
     return float(np.sum((x - 0.3) ** 2))
 
 
+def entangled(x):
+    """Waves in directions that have all coordinates in them."""
+    return float(np.sum(np.cos(np.random.default_rng(0).normal(0.0, 6.0, (30, len(x))) @ x)))
+
+
 def sparse(x):
     return float(np.sum((x[:4] - 0.3) ** 2))
 
 
 def test_where_most_coordinates_matter_the_sweep_goes_on():
-    optimizer = probing(dense, DESIGN_POINTS + 41)
-    assert phases(optimizer) == ["design"] * DESIGN_POINTS + ["coordinate"] * 40 + ["descent"]
+    optimizer = probing(dense, DESIGN_POINTS + 42)
+    steps = ["coordinate"] * 41  # one of them in several at once
+    assert phases(optimizer) == ["design"] * DESIGN_POINTS + steps + ["descent"]
+    many = [np.count_nonzero(each.x - before.x) for before, each in pairwise(optimizer.trials[:-1])][DESIGN_POINTS:]
+    assert sum(changed > 2 for changed in many) <= 2  # there and back
     assert optimizer.diagnostics["restarts"] == 0
     assert optimizer.diagnostics["subspace_dim"] == 40
 
@@ -116,8 +125,24 @@ def test_where_few_matter_subspaces_take_over_and_nothing_is_lost():
     assert optimizer.best.value < 0.01
 
 
+def test_where_coordinates_do_not_matter_each_for_itself_subspaces_take_over():
+    optimizer = probing(entangled, 40)
+    assert phases(optimizer)[: DESIGN_POINTS + PROBED] == ["design"] * DESIGN_POINTS + ["coordinate"] * PROBED
+    assert optimizer.diagnostics["subspace_dim"] < 40
+    assert optimizer.diagnostics["sweeps"] is None
+
+
+def test_without_a_verdict_the_sweep_goes_on():
+    """All steps lead down: nothing to be made together."""
+    optimizer = Optimizer([(-1.0, 1.0)] * 14, budget=70, seed=3)
+    for value in range(70, 70 - DESIGN_POINTS - 20, -1):
+        optimizer.tell(optimizer.ask(), float(value))
+    assert optimizer.diagnostics["sweeps"] is not None
+    assert {"descent"} <= set(phases(optimizer))
+
+
 def test_a_probe_is_the_same_after_a_save(tmp_path):
-    for objective in (dense, sparse):
+    for objective in (dense, sparse, entangled):
         for count in (3, DESIGN_POINTS + 3, DESIGN_POINTS + PROBED, 40):
             one = probing(objective, count)
             one.save(tmp_path / "run.boids")

@@ -1,9 +1,11 @@
 """Sweeps: every coordinate once, then down the slope; and whose turn it is."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from boids.blocks.sweep import LEAST_STEP, MISSES, PROBED, STEP, Probe, Sweep, Turns, both_ways, descents, gain
+from boids.blocks.sweep import LEAST_STEP, MISSES, PROBED, STEP, UPHILL, Probe, Sweep, Turns, both_ways, descents, gain
 
 
 def rng(seed=0):
@@ -26,31 +28,46 @@ def test_every_coordinate_is_tried_once_and_then_it_descends():
     assert sweep.descends
 
 
-def verdicts(changes, dim=100):
+def probed(changes, dim=100):
+    """Return a probe after steps of 0.1 in one coordinate after the other, and what it said after each."""
     probe, said = Probe.first(dim), []
-    for change in changes:
-        probe = probe.seen(change)
+    for coordinate, change in enumerate(changes):
+        probe = probe.seen(coordinate, 0.1, change)
         said.append(probe.passed)
-    return said
+    return probe, said
 
 
-def test_a_probe_is_passed_if_most_coordinates_matter():
-    assert verdicts(-np.linspace(0.01, 1.0, PROBED)) == [None] * (PROBED - 1) + [True]
-    some = [0.0, 1.0, 2.0] * (PROBED // 3)
-    assert verdicts(some)[-1] is True
-    assert verdicts([*some[:-1], 0.0])[-1] is False
-
-
-def test_a_probe_is_failed_as_soon_as_too_many_do_not():
-    assert verdicts([0.0] * 5) == [None] * 4 + [False]
+def test_a_probe_is_failed_as_soon_as_too_many_coordinates_change_nothing():
+    assert probed([0.0] * 5)[1] == [None] * 4 + [False]
+    assert probed([0.0, 1.0, -2.0] * (PROBED // 3))[0].passed is None
     # What seemed to matter does not beside a change a million times as large.
-    assert verdicts([1.0] * 6 + [1e6]) == [None] * 6 + [False]
+    assert probed([1.0] * 6 + [1e6])[1] == [None] * 6 + [False]
+    # Later ones have no say.
+    assert probed([1.0] * PROBED + [0.0] * 9)[0].passed is None
 
 
 @pytest.mark.parametrize("dim", [1, 2, 5])
 def test_a_probe_of_few_dimensions_looks_at_all_of_them(dim):
-    assert verdicts([1.0] * dim, dim) == [None] * (dim - 1) + [True]
-    assert verdicts([0.0] * dim, dim)[-1] is False
+    assert probed([0.0] * dim, dim)[1] == [None] * (dim // 3) + [False] * (dim - dim // 3)
+    assert probed([1.0] * dim, dim)[0].is_ready == (dim >= UPHILL)
+
+
+def test_steps_that_led_up_are_made_together():
+    changes = [-1.0, 2.0] * (PROBED // 2)
+    assert not probed(changes[:-1])[0].is_ready
+    probe, _ = probed(changes)
+    assert probe.is_ready
+    point, expected = probe.joined(np.zeros(100))
+    np.testing.assert_allclose(np.flatnonzero(point), np.arange(1, PROBED, 2))
+    np.testing.assert_allclose(point[1], 0.1)
+    assert expected == PROBED
+    assert not probed([-1.0] * PROBED + [1.0] * (UPHILL - 1))[0].is_ready
+    assert not replace(probe, together=True).is_ready
+
+
+@pytest.mark.parametrize(("change", "passed"), [(8.0, True), (6.1, True), (9.9, True), (5.9, False), (-8.0, False)])
+def test_a_probe_is_passed_if_their_changes_add_up(change, passed):
+    assert Probe.first(9).judged(8.0, change).passed is passed
 
 
 def test_descents_grow_with_success_and_end_with_the_misses():

@@ -14,12 +14,12 @@ alpha   acquisition value, to be minimised
 K       termination factor: the subspace is left when K > K_max
 
 With many evaluations per parameter sweeps take the place of the subspaces, with fewer if their first steps show that
-most parameters matter: boids_sweeps.py, which is ours.
+most parameters matter, each for itself: boids_sweeps.py, which is ours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar, final
 
@@ -49,7 +49,7 @@ from boids.blocks.stopwatch import Stopwatch
 from boids.blocks.swarm import Swarm
 from boids.blocks.sweep import Probe, Sweep, Turn, Turns
 from boids.errors import MethodError
-from boids.records import Domain, FloatArray, History, IntArray, Outcome, Proposal
+from boids.records import Domain, FloatArray, History, IntArray, MemoValue, Outcome, Proposal
 
 T = TypeVar("T")
 
@@ -127,7 +127,7 @@ class Boids(BoidsSettings):
             noise_variance = beliefs.objective.hyper.noise_variance
             i, rewards = choose_line(self, draw, noise_variance, lines, under_way.busy, rng, limits)
         turn: Turn = "line"
-        stepped_from = None
+        notes: dict[str, MemoValue] = {}
         with watch.phase("optimise"):
             is_new = under_way.newness(history, embedding)
             if self.line_search == "climb" and domain.repairing is None:
@@ -140,8 +140,7 @@ class Boids(BoidsSettings):
                         state, beliefs.objective, limits, aims, merits, ground, rng, under_way, is_new
                     )
                 if swept is not None:
-                    state, z, turn = swept
-                    stepped_from = float(np.nanmin(merits)) if turn == "coordinate" else None
+                    state, z, turn, notes = swept
                 else:
                     z = climb_from_line(
                         self, beliefs.objective, limits, float(best), lines, i, aims, merits, ground, rng, is_new
@@ -157,7 +156,7 @@ class Boids(BoidsSettings):
             z = under_way.apart(z, history, embedding, rng)
         with watch.phase("lift"):
             facts = {"reward": float(rewards[i])} if turn == "line" else {}
-            proposal = self._proposal(state, z, i, turn, stepped_from, **facts)
+            proposal = self._proposal(state, z, i, turn, notes, **facts)
         return state, replace(proposal, times=watch.seconds)
 
     def tell(
@@ -396,7 +395,7 @@ class Boids(BoidsSettings):
         z: FloatArray,
         line: int,
         turn: Turn = "line",
-        stepped_from: float | None = None,
+        notes: Mapping[str, MemoValue] | None = None,
         **info: float,
     ) -> Proposal:
         facts = {"dim": state.embedding.dim, "K": state.patience.factor, "restarts": state.epoch}
@@ -407,8 +406,8 @@ class Boids(BoidsSettings):
                 "epoch": state.epoch,
                 "dim": state.embedding.dim,
                 "turn": turn,
-                "stepped_from": stepped_from,
                 "sweep": -1 if state.sweep is None else state.sweep.done,
+                **(notes or {}),
             },
             info={"phase": "design" if line == DESIGN else turn, "line": line, **facts, **info},
         )

@@ -76,7 +76,7 @@ class BoidsSettings:
     )
     sweep_probe_from: float | None = setting(
         3.0,
-        "ours: with fewer, down to so many, a sweep is begun, and goes on if most coordinates matter; None: not begun",
+        "ours: with fewer, down to so many, a sweep is begun, and goes on if most matter, each for itself; None: not",
         least=1,
     )
     sweep_signal_variance: float | None = setting(

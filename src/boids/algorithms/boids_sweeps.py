@@ -2,12 +2,13 @@
 
 Ours. The subspaces are for many dimensions with few evaluations; where several rounds through all coordinates fit into
 the budget, a run can begin in the whole space, around the middle of the box, and learn each coordinate's slope apart.
-With fewer evaluations this is worth it only if most coordinates matter, which its first steps tell (`Probe`).
+With fewer evaluations this is worth it only if most coordinates matter, each for itself, which its first steps tell
+(`Probe`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import cast, final
 
@@ -19,12 +20,12 @@ from boids.algorithms.boids_pending import UnderWay
 from boids.algorithms.boids_settings import BoidsSettings
 from boids.algorithms.boids_state import BoidsState
 from boids.blocks.maximise import cut_short
-from boids.blocks.sweep import Sweep, Turn, both_ways, descents, gain
+from boids.blocks.sweep import Probe, Sweep, Turn, both_ways, descents, gain
 from boids.gp.linalg import blas_threads
 from boids.gp.model import Surrogate
 from boids.gp.posterior import Posterior
 from boids.gp.slopes import Slopes
-from boids.records import Domain, FloatArray, History, Proposal
+from boids.records import Domain, FloatArray, History, MemoValue, Proposal
 
 #: How far from the middle of the box the points of the design may be: one to begin at, others to know the scale by.
 DESIGN_EXTENTS = np.array([0.1, 1.0, 1.0, 1.0, 1.0])
@@ -119,8 +120,8 @@ def swept(
     rng: np.random.Generator,
     under_way: UnderWay,
     is_new: Callable[[FloatArray], bool],
-) -> tuple[BoidsState, FloatArray, Turn] | None:
-    """Return a sweep's next point (d,), from the best of `known` (n, d); None if it is a line's turn.
+) -> tuple[BoidsState, FloatArray, Turn, dict[str, MemoValue]] | None:
+    """Return a sweep's next point (d,), from the best of `known` (n, d), and notes on it; None if it is a line's turn.
 
     The first sweep takes all turns: it shows the slopes that all else depends on. With many workers only some descend.
     """
@@ -129,10 +130,23 @@ def swept(
         return None  # where everything has failed, one coordinate will not help
     if sweep.descends and under_way.descents >= AT_ONCE:
         return None
-    best = known[int(np.argmin(np.where(np.isnan(merits), np.inf, merits)))]
+    row = int(np.nanargmin(merits))
+    best, notes = known[row], dict[str, MemoValue]()
+    if state.probe is not None and state.probe.is_ready:
+        point, expected = state.probe.joined(best)
+        if ground.allowed(point[None])[0] and is_new(point):
+            notes = {"from": float(merits[row]), "expected": expected}
+            return replace(state, probe=replace(state.probe, together=True)), point, "coordinate", notes
     radius = sweep.radius_beside(under_way.descents)
     found = _step(sweep, posterior, limits, best, radius, ground, rng, is_new)
-    return None if found is None else (replace(state, sweep=found[0]), found[1], found[2])
+    if found is None:
+        return None
+    sweep, z, turn = found
+    if state.probe is not None and turn == "coordinate":
+        coordinate = int(np.argmax(np.abs(z - best)))
+        step = float(z[coordinate] - best[coordinate])
+        notes = {"from": float(merits[row]), "coordinate": coordinate, "step": step}
+    return replace(state, sweep=sweep), z, turn, notes
 
 
 def learned(
@@ -144,12 +158,21 @@ def learned(
     turn, sweep = cast(Turn, proposal.memo["turn"]), state.sweep
     if turn == "descent" and proposal.memo["sweep"] == sweep.done:  # or it is a late one of the sweep before
         sweep = sweep.descended(improved, state.embedding.dim, rng)
-    probe = state.probe
-    if probe is not None and turn == "coordinate" and not np.isnan(history.values[-1]):
-        probe = probe.seen(float(history.values[-1]) - cast(float, proposal.memo["stepped_from"]))
-        probe = None if probe.passed else probe
     turns = state.turns.credited(turn, gain(state.data(history).ranked()))
+    probe = None if state.probe is None else _probed(state.probe, sweep, proposal, float(history.values[-1]))
     return replace(state, sweep=sweep, turns=turns, probe=probe)
+
+
+def _probed(probe: Probe, sweep: Sweep, proposal: Proposal, value: float) -> Probe | None:
+    """Return the probe after an outcome; None if the sweep goes on, be it for want of a verdict."""
+    memo, failed = cast(Mapping[str, float], proposal.memo), np.isnan(value)
+    if "expected" in memo:
+        probe = replace(probe, passed=True) if failed else probe.judged(memo["expected"], value - memo["from"])
+    elif "coordinate" in memo and not failed:
+        probe = probe.seen(int(memo["coordinate"]), memo["step"], value - memo["from"])
+    if probe.passed is None and sweep.descends and not (probe.is_ready or probe.together):
+        return None  # all steps have been made
+    return None if probe.passed else probe
 
 
 def _step(

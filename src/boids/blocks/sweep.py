@@ -38,6 +38,8 @@ MISSES = 4
 #: Coordinates that a probe looks at, the share of them that must matter, and what a change must be of the largest one
 #: to say that a coordinate does.
 PROBED, MOST, CHANGE = 12, 2.0 / 3.0, 1e-3
+#: Steps that have to lead up before they are made together, and by what share their changes may fail to add up.
+UPHILL, APART = 3, 0.25
 #: Steps of the search for the lowest point in the ball, from each of its starts.
 STARTS, STEPS = 2, 25
 
@@ -85,30 +87,54 @@ class Sweep:
 @final
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Whether a sweep is worth its evaluations, from its first steps: not if most coordinates change nothing.
+    """Whether a sweep is worth its evaluations, from its first steps: if most coordinates matter, each for itself.
 
-    Where a function depends on a tenth of its inputs, nine steps of ten are wasted.
+    Where a function depends on a tenth of its inputs, nine steps of ten are wasted. And where what a step does depends
+    on all the others, slopes that were learnt one by one do not last. So steps that led up are made together: if
+    coordinates matter each for itself, their changes add up.
     """
 
-    changes: FloatArray  # of the value, by the steps so far (k,)
     count: int  # of the steps to look at
+    coordinates: IntArray  # of the steps so far (k,)
+    steps: FloatArray  # how far they went (k,)
+    changes: FloatArray  # of the value (k,)
+    together: bool = False  # whether the steps that led up have been proposed together
+    passed: bool | None = None  # the verdict
 
     @classmethod
     def first(cls, dim: int) -> Probe:
         """Begin without any step."""
-        return cls(np.empty(0), min(PROBED, dim))
+        return cls(min(PROBED, dim), np.empty(0, dtype=np.int64), np.empty(0), np.empty(0))
 
-    def seen(self, change: float) -> Probe:
-        """Take notice of what a step in one coordinate has changed."""
-        return replace(self, changes=np.append(self.changes, abs(change)))
+    def seen(self, coordinate: int, step: float, change: float) -> Probe:
+        """Take notice of a step; failed as soon as too many have changed too little, beside the largest change."""
+        changes = np.append(self.changes, change)
+        sizes = np.abs(changes[: self.count])
+        idle = np.count_nonzero(sizes <= CHANGE * sizes.max())
+        return replace(
+            self,
+            coordinates=np.append(self.coordinates, coordinate),
+            steps=np.append(self.steps, step),
+            changes=changes,
+            passed=False if idle > (1.0 - MOST) * self.count else self.passed,
+        )
 
     @property
-    def passed(self) -> bool | None:
-        """The verdict; None before there is one. What changes too little now does so beside larger changes, too."""
-        idle = np.count_nonzero(self.changes <= CHANGE * self.changes.max(initial=0.0))
-        if idle > (1.0 - MOST) * self.count:
-            return False
-        return True if len(self.changes) >= self.count else None
+    def is_ready(self) -> bool:
+        """Whether there are enough steps to make those together that led up."""
+        uphill = int(np.count_nonzero(self.changes > 0.0))
+        return not self.together and len(self.changes) >= self.count and uphill >= UPHILL
+
+    def joined(self, best: FloatArray) -> tuple[FloatArray, float]:
+        """Return the best point (d,) after all steps that led up, and how far they led up one by one."""
+        up = self.changes > 0.0
+        point = best.copy()
+        point[self.coordinates[up]] += self.steps[up]
+        return point, float(self.changes[up].sum())
+
+    def judged(self, expected: float, change: float) -> Probe:
+        """Take notice of what these steps have changed together."""
+        return replace(self, passed=abs(change - expected) <= APART * expected)
 
 
 @final
