@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from boids import Bool, Float, Measurement, Optimizer, Space, minimize
-from boids.algorithms import Boids
+from boids.algorithms import Boids, boids_sweeps
 from boids.algorithms.boids_sweeps import AT_ONCE, DESIGN_POINTS, probes_in, sweeps_in
 from boids.blocks.sweep import PROBED
 from boids.gp.model import Surrogate
@@ -62,6 +62,8 @@ def test_not_where_slopes_are_not_to_be_had():
         ({}, 100, 299, False),
         ({}, 100, 599, True),
         ({}, 100, 600, False),  # sweeps without being asked
+        ({}, 45, 180, True),
+        ({}, 45, 179, False),  # a tenth of them is less than a probe takes
         ({"sweep_probe_from": 5.0}, 100, 499, False),
         ({"sweep_probe_from": None}, 100, 500, False),
         ({"sweep_from": None}, 100, 500, False),
@@ -73,9 +75,9 @@ def test_with_less_room_they_are_probed(settings, dim, budget, expected):
     assert not probes_in(Boids(**settings), Domain(dim, noisy=True), budget)
 
 
-def probing(objective, count, dim=40, budget=160, method="boids", **options):
+def probing(objective, count):
     """Return an optimizer after some evaluations of a run that begins with a probe."""
-    optimizer = Optimizer([(-1.0, 1.0)] * dim, budget=budget, method=method, seed=3, **options)
+    optimizer = Optimizer([(-1.0, 1.0)] * 40, budget=180, seed=3)
     for _ in range(count):
         trial = optimizer.ask()
         optimizer.tell(trial, objective(trial.x))
@@ -110,7 +112,7 @@ def test_where_most_coordinates_matter_the_sweep_goes_on():
 
 
 def test_where_few_matter_subspaces_take_over_and_nothing_is_lost():
-    optimizer = probing(sparse, 160)
+    optimizer = probing(sparse, 180)
     said = phases(optimizer)
     steps = said.count("coordinate")
     assert 5 <= steps <= PROBED
@@ -121,7 +123,7 @@ def test_where_few_matter_subspaces_take_over_and_nothing_is_lost():
     # In the whole space the points of the sweep that was given up are data again.
     assert diagnostics["subspace_dim"] == 40
     assert diagnostics["guests_in_use"] == DESIGN_POINTS + steps
-    assert diagnostics["evaluations_in_run"] == 160
+    assert diagnostics["evaluations_in_run"] == 180
     assert optimizer.best.value < 0.01
 
 
@@ -134,9 +136,9 @@ def test_where_coordinates_do_not_matter_each_for_itself_subspaces_take_over():
 
 def test_without_a_verdict_the_sweep_goes_on():
     """All steps lead down: nothing to be made together."""
-    optimizer = Optimizer([(-1.0, 1.0)] * 14, budget=70, seed=3)
-    for value in range(70, 70 - DESIGN_POINTS - 20, -1):
-        optimizer.tell(optimizer.ask(), float(value))
+    optimizer = Optimizer([(-1.0, 1.0)] * 40, budget=180, seed=3)
+    for k in range(DESIGN_POINTS + 45):
+        optimizer.tell(optimizer.ask(), -float(k))
     assert optimizer.diagnostics["sweeps"] is not None
     assert {"descent"} <= set(phases(optimizer))
 
@@ -179,9 +181,9 @@ def test_failures_are_no_verdict():
 
 
 def test_with_a_point_to_begin_at_there_is_no_probe():
-    told = Optimizer([(-1.0, 1.0)] * 40, budget=160, seed=3)
+    told = Optimizer([(-1.0, 1.0)] * 40, budget=180, seed=3)
     told.add_trials([(np.full(40, 0.25), dense(np.full(40, 0.25)))])
-    never = Optimizer([(-1.0, 1.0)] * 40, budget=160, seed=3, x0=[np.full(40, 0.25)])
+    never = Optimizer([(-1.0, 1.0)] * 40, budget=180, seed=3, x0=[np.full(40, 0.25)])
     for optimizer in (told, never):
         for _ in range(30):
             trial = optimizer.ask()
@@ -361,7 +363,8 @@ def test_spaces_with_choices_have_none():
 
 
 @pytest.mark.parametrize("method", [SWEEPING, Boids(sweep_from=40.0, sweep_probe_from=1.0, particles=6)])
-def test_they_keep_every_law_of_a_method(method):
+def test_they_keep_every_law_of_a_method(method, monkeypatch):
+    monkeypatch.setattr(boids_sweeps, "LEAST_BUDGET", 0)
     check_method(method)
 
 

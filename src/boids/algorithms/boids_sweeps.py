@@ -20,7 +20,7 @@ from boids.algorithms.boids_pending import UnderWay
 from boids.algorithms.boids_settings import BoidsSettings
 from boids.algorithms.boids_state import BoidsState
 from boids.blocks.maximise import cut_short
-from boids.blocks.sweep import Probe, Sweep, Turn, both_ways, descents, gain
+from boids.blocks.sweep import PROBED, Probe, Sweep, Turn, both_ways, descents, gain
 from boids.gp.linalg import blas_threads
 from boids.gp.model import Surrogate
 from boids.gp.posterior import Posterior
@@ -30,6 +30,8 @@ from boids.records import Domain, FloatArray, History, MemoValue, Proposal
 #: How far from the middle of the box the points of the design may be: one to begin at, others to know the scale by.
 DESIGN_EXTENTS = np.array([0.1, 1.0, 1.0, 1.0, 1.0])
 DESIGN_POINTS = len(DESIGN_EXTENTS)
+#: Evaluations that there must be for a probe: one that fails has cost a tenth of them at the most.
+LEAST_BUDGET = 10 * (DESIGN_POINTS + PROBED + 1)
 #: Descents that may be evaluated at the same time.
 AT_ONCE = 3
 #: A descent that linear constraints stop before this share of its radius is none.
@@ -47,7 +49,7 @@ def sweeps_in(settings: BoidsSettings, domain: Domain, budget: int) -> bool:
 
 def probes_in(settings: BoidsSettings, domain: Domain, budget: int) -> bool:
     """Whether a run begins a sweep to see whether it is worth it: there is less room, but not too little."""
-    if settings.sweep_from is None or sweeps_in(settings, domain, budget):
+    if settings.sweep_from is None or budget < LEAST_BUDGET or sweeps_in(settings, domain, budget):
         return False
     return _possible(settings, domain) and _has_room(settings.sweep_probe_from, domain, budget)
 
