@@ -32,6 +32,16 @@ def run(count, method=SWEEPING, objective=bowl, budget=60, **options):
     return optimizer
 
 
+def goes_on_the_same(one, objective, tmp_path, steps):
+    one.save(tmp_path / "run.boids")
+    other = Optimizer.load(tmp_path / "run.boids")
+    for _ in range(steps):
+        mine, theirs = one.ask(), other.ask()
+        np.testing.assert_array_equal(mine.x, theirs.x)
+        one.tell(mine, objective(mine.x))
+        other.tell(theirs, objective(theirs.x))
+
+
 @pytest.mark.parametrize(
     ("evaluations", "dim", "budget", "expected"),
     [
@@ -146,14 +156,7 @@ def test_without_a_verdict_the_sweep_goes_on():
 def test_a_probe_is_the_same_after_a_save(tmp_path):
     for objective in (dense, sparse, entangled):
         for count in (3, DESIGN_POINTS + 3, DESIGN_POINTS + PROBED, 40):
-            one = probing(objective, count)
-            one.save(tmp_path / "run.boids")
-            other = Optimizer.load(tmp_path / "run.boids")
-            for _ in range(12):
-                mine, theirs = one.ask(), other.ask()
-                np.testing.assert_array_equal(mine.x, theirs.x)
-                one.tell(mine, objective(mine.x))
-                other.tell(theirs, objective(theirs.x))
+            goes_on_the_same(probing(objective, count), objective, tmp_path, 12)
 
 
 def test_outcomes_of_a_given_up_sweep_may_come_late():
@@ -223,14 +226,7 @@ def test_without_them_nothing_is_different():
 
 @pytest.mark.parametrize("count", [3, 10, 21, 40])
 def test_a_run_goes_on_as_if_it_had_not_been_saved(count, tmp_path):
-    one = run(count)
-    one.save(tmp_path / "run.boids")
-    other = Optimizer.load(tmp_path / "run.boids")
-    for _ in range(6):
-        mine, theirs = one.ask(), other.ask()
-        np.testing.assert_array_equal(mine.x, theirs.x)
-        one.tell(mine, bowl(mine.x))
-        other.tell(theirs, bowl(theirs.x))
+    goes_on_the_same(run(count), bowl, tmp_path, 6)
 
 
 def test_many_at_once_are_apart():
