@@ -9,7 +9,7 @@ import pytest
 from boids import Bool, Float, Measurement, Optimizer, Space, minimize
 from boids.algorithms import Boids, boids_sweeps
 from boids.algorithms.boids_sweeps import AT_ONCE, DESIGN_POINTS, probes_in, sweeps_in
-from boids.blocks.sweep import PROBED
+from boids.blocks.sweep import PROBED, UPHILL
 from boids.gp.model import Surrogate
 from boids.records import Domain
 from boids.testing import check_method
@@ -168,10 +168,60 @@ def test_outcomes_of_a_given_up_sweep_may_come_late():
     assert optimizer.ask().info["phase"] == "design"
     for trial in reversed(late[12:]):
         optimizer.tell(trial, sparse(trial.x))
+    assert optimizer.diagnostics["guests"] == DESIGN_POINTS + 16
     for _ in range(30):
         trial = optimizer.ask()
         optimizer.tell(trial, sparse(trial.x))
     assert optimizer.n_told == DESIGN_POINTS + 16 + 30
+
+
+@pytest.mark.parametrize("workers", [4, 12])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_sweep_that_is_worth_it_is_not_given_up_whatever_the_order(workers, seed):
+    optimizer, order = Optimizer([(-1.0, 1.0)] * 40, budget=180, seed=seed), np.random.default_rng(seed)
+    running = optimizer.ask(workers)
+    for _ in range(60):
+        trial = running.pop(order.integers(len(running)))
+        optimizer.tell(trial, dense(trial.x))
+        running.append(optimizer.ask())
+    assert optimizer.diagnostics["restarts"] == 0
+    assert optimizer.diagnostics["sweeps"] is not None
+
+
+def test_all_coordinates_at_once_are_probed_as_well():
+    optimizer = probing(sparse, DESIGN_POINTS)
+    for trial in optimizer.ask(40):
+        optimizer.tell(trial, sparse(trial.x))
+    assert optimizer.diagnostics["sweeps"] is None
+
+
+def test_a_late_verdict_does_not_turn_a_sweep_back():
+    optimizer = probing(entangled, DESIGN_POINTS + PROBED)
+    together = optimizer.ask()
+    assert np.count_nonzero(np.abs(together.x - optimizer.best.x) > 1e-12) >= UPHILL
+    while optimizer.ask().info["phase"] != "descent":
+        pass
+    for trial in optimizer.pending:
+        if not np.array_equal(trial.x, together.x):
+            optimizer.tell(trial, entangled(trial.x))
+    optimizer.tell(together, 1e3)
+    assert optimizer.diagnostics["restarts"] == 0
+
+
+def test_a_probe_keeps_linear_constraints():
+    optimizer = Optimizer([(-1.0, 1.0)] * 40, budget=180, seed=0, linear_constraints="sum(x) <= 0.2")
+    for _ in range(70):
+        trial = optimizer.ask()
+        assert sum(trial.x) <= 0.2 + 1e-7
+        optimizer.tell(trial, float(np.sum((trial.x + 0.3) ** 2)))
+    assert optimizer.diagnostics["restarts"] == 0
+
+
+def test_noise_that_is_told_ends_a_probe():
+    optimizer = probing(dense, 2)
+    optimizer.tell(optimizer.ask(), Measurement(1.0, noise_variance=0.1))
+    assert optimizer.diagnostics["sweeps"] is None
+    assert optimizer.ask().info["dim"] == 4
 
 
 def test_failures_are_no_verdict():

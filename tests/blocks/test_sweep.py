@@ -32,7 +32,7 @@ def probed(changes, dim=100):
     """Return a probe after steps of 0.1 in one coordinate after the other, and what it said after each."""
     probe, said = Probe.first(dim), []
     for coordinate, change in enumerate(changes):
-        probe = probe.seen(coordinate, 0.1, change)
+        probe = probe.seen(coordinate, 0.0, 0.1, change)
         said.append(probe.passed)
     return probe, said
 
@@ -49,20 +49,30 @@ def test_a_probe_is_failed_as_soon_as_too_many_coordinates_change_nothing():
 @pytest.mark.parametrize("dim", [1, 2, 5])
 def test_a_probe_of_few_dimensions_looks_at_all_of_them(dim):
     assert probed([0.0] * dim, dim)[1] == [None] * (dim // 3) + [False] * (dim - dim // 3)
-    assert probed([1.0] * dim, dim)[0].is_ready == (dim >= UPHILL)
+    assert (probed([1.0] * dim, dim)[0].joined(np.zeros(dim)) is not None) == (dim >= UPHILL)
 
 
 def test_steps_that_led_up_are_made_together():
-    changes = [-1.0, 2.0] * (PROBED // 2)
-    assert not probed(changes[:-1])[0].is_ready
+    nowhere, changes = np.zeros(100), [-1.0, 2.0] * (PROBED // 2)
+    assert probed(changes[:-1])[0].joined(nowhere) is None
     probe, _ = probed(changes)
-    assert probe.is_ready
-    point, expected = probe.joined(np.zeros(100))
+    point, expected = probe.joined(nowhere)
     np.testing.assert_allclose(np.flatnonzero(point), np.arange(1, PROBED, 2))
     np.testing.assert_allclose(point[1], 0.1)
     assert expected == PROBED
-    assert not probed([-1.0] * PROBED + [1.0] * (UPHILL - 1))[0].is_ready
-    assert not replace(probe, together=True).is_ready
+    assert probed([-1.0] * PROBED + [1.0] * (UPHILL - 1))[0].joined(nowhere) is None
+    assert replace(probe, together=True).joined(nowhere) is None
+
+
+def test_steps_from_elsewhere_do_not_count():
+    """Another point has become the best while steps from the one before it were being evaluated."""
+    probe, _ = probed([2.0] * PROBED)
+    elsewhere = np.zeros(100)
+    elsewhere[: PROBED - UPHILL] = 0.95
+    point, expected = probe.joined(elsewhere)
+    assert expected == 2.0 * UPHILL
+    assert np.abs(point).max() == 0.95
+    assert probe.joined(np.full(100, 0.5)) is None
 
 
 @pytest.mark.parametrize(("change", "passed"), [(8.0, True), (6.1, True), (9.9, True), (5.9, False), (-8.0, False)])

@@ -26,6 +26,7 @@ from typing import Any, ClassVar, TypeVar, final
 import numpy as np
 
 from boids.algorithms import boids_guests, boids_rivals, boids_sweeps
+from boids.algorithms.boids_beginnings import first_run, in_subspaces, patience_rules, restarted
 from boids.algorithms.boids_climb import Ground, climb_from_line
 from boids.algorithms.boids_design import initial_design
 from boids.algorithms.boids_lines import (
@@ -36,22 +37,24 @@ from boids.algorithms.boids_lines import (
     optimise_on_line,
     within_limits,
 )
-from boids.algorithms.boids_models import Beliefs, Data, Fits
+from boids.algorithms.boids_models import Beliefs, Data
 from boids.algorithms.boids_pending import DESIGN, UnderWay, line_of
 from boids.algorithms.boids_settings import BoidsSettings
 from boids.algorithms.boids_state import BoidsState
 from boids.algorithms.boids_sweeps import modelling, probes_in, sweeps_in
 from boids.blocks import schedule
-from boids.blocks.embedding import Embedding
 from boids.blocks.line import Lines
 from boids.blocks.patience import Patience, PatienceRules
 from boids.blocks.stopwatch import Stopwatch
 from boids.blocks.swarm import Swarm
-from boids.blocks.sweep import Probe, Sweep, Turn, Turns
+from boids.blocks.sweep import Probe, Turn
 from boids.errors import MethodError
 from boids.records import Domain, FloatArray, History, IntArray, MemoValue, Outcome, Proposal
 
 T = TypeVar("T")
+
+#: The `sweep` of a proposal in a run that has none.
+NO_SWEEP = -1
 
 
 @final
@@ -77,7 +80,7 @@ class Boids(BoidsSettings):
             epoch=0,
             guests=np.empty(0, dtype=np.int64),
             probe=Probe.first(domain.dim) if probing else None,
-            **self._first_run(domain, budget, rng, sweeping),
+            **first_run(self, domain, budget, rng, sweeping),
         )
 
     def ready(self, state: BoidsState) -> int:
@@ -90,7 +93,7 @@ class Boids(BoidsSettings):
         """Propose a design point, a step of a sweep, or the best point of the best line."""
         domain = history.domain
         if state.probe is not None and not state.asked and any(proposal.is_guest for proposal in pending):
-            state = self._in_subspaces(state, history, rng)
+            state = in_subspaces(self, state, history, rng)
         if self._compares(state) and not np.isnan(history.values[state.guests]).all():
             return replace(state, asked=1), Proposal(np.zeros(domain.dim), info={"phase": "design"})
         if state.epoch == 0 and len(state.queue) == state.design_size:
@@ -170,10 +173,12 @@ class Boids(BoidsSettings):
         """Move the particle of the proposal's line; leave the subspace when patience is exhausted."""
         if proposal.is_guest:
             if state.probe is not None and not state.asked:
-                # From a point that somebody has found good, subspaces are the surer way.
-                state = self._in_subspaces(state, history, rng)
+                # Around a point to begin at, subspaces are the surer way.
+                state = in_subspaces(self, state, history, rng)
             return boids_guests.received(state, history)
         if proposal.memo["epoch"] != state.epoch:
+            if proposal.memo["sweep"] != NO_SWEEP and state.sweep is None:
+                return boids_guests.received(state, history)  # from a sweep that was given up since
             return state  # from before a restart: the history has it, this run does not
         improved = state.improved(history, outcome, self.success_threshold)
         line, z = line_of(proposal), state.embedding.project(proposal.aim)
@@ -183,6 +188,8 @@ class Boids(BoidsSettings):
             rows=np.append(state.rows, len(history) - 1),
             owners=np.append(state.owners, line if moved else -1),
         )
+        if state.probe is not None and history.noise is not None:
+            return in_subspaces(self, state, history, rng)  # told noise ends sweeps
         if line == DESIGN:
             return self._join(state, z, outcome, rng)
         if moved:
@@ -194,14 +201,14 @@ class Boids(BoidsSettings):
             return state  # proposed in a coarser subspace: it says nothing about how this one fares
         state = boids_sweeps.learned(state, history, proposal, improved, rng)
         if state.probe is not None and state.probe.passed is False:
-            return self._in_subspaces(state, history, rng)
+            return in_subspaces(self, state, history, rng)
         patience = state.patience.update(improved, self.tolerance(state), self.rules)
         state = replace(state, patience=patience)
         if not patience.exhausted(self.rules):
             return state
         if boids_sweeps.goes_on(self, state):
             return replace(state, patience=Patience.fresh(self.rules))
-        left = self._split(state, rng) if state.embedding.splittable else self._restart(state, history.domain, rng)
+        left = self._split(state, rng) if state.embedding.splittable else restarted(self, state, history.domain, rng)
         return boids_guests.invited(left, history)
 
     def diagnostics(self, state: BoidsState) -> dict[str, Any]:
@@ -304,13 +311,7 @@ class Boids(BoidsSettings):
     @property
     def rules(self) -> PatienceRules:
         """The constants of the termination factor."""
-        return PatienceRules(
-            initial=self.termination_initial,
-            minimum=self.termination_min,
-            maximum=self.termination_max,
-            success_tolerance=self.success_tolerance,
-            exceed=self.counters == "exceeded",
-        )
+        return patience_rules(self)
 
     def tolerance(self, state: BoidsState) -> int:
         """Return tau_fail for the present subspace."""
@@ -335,60 +336,6 @@ class Boids(BoidsSettings):
             fits=state.fits.carried(self, parent),
         )
 
-    def _restart(self, state: BoidsState, domain: Domain, rng: np.random.Generator) -> BoidsState:
-        """Begin again in the input space; the history stays, this run starts without data."""
-        embedding, remaining = Embedding.identity(state.input_dim), state.budget - state.asked
-        fresh = self._fresh_run(embedding, domain, remaining, rng, state.sweep is not None, state.epoch + 1)
-        return replace(state, epoch=state.epoch + 1, embedding=embedding, **fresh)
-
-    def _first_run(self, domain: Domain, budget: int, rng: np.random.Generator, sweeping: bool) -> dict[str, Any]:
-        """Return the fields of a state that begins in the first subspace, or in the input space."""
-        dim = domain.dim
-        if not self.embedding or domain.repairing is not None or sweeping:
-            # Equations between the parameters: a random subspace has hardly a point in common with them.
-            start, splits = dim, 0
-        elif self.initial_dim is not None:
-            start = min(self.initial_dim, dim)
-            splits = schedule.splits_from(start, dim, self.new_bins)
-        else:
-            start, splits = schedule.initial_dimension(dim, self.new_bins)
-        embedding = Embedding.random(dim, start, rng)
-        fresh = self._fresh_run(embedding, domain, budget, rng, sweeping)
-        return {"initial_dim": start, "splits": splits, "embedding": embedding, **fresh}
-
-    def _in_subspaces(self, state: BoidsState, history: History, rng: np.random.Generator) -> BoidsState:
-        """Give up the sweep that was begun; what it has found takes part when the subspace has grown to hold it."""
-        first = self._first_run(history.domain, state.budget - state.asked, rng, sweeping=False)
-        epoch, guests = state.epoch + bool(state.asked), np.union1d(state.guests, state.rows)
-        return boids_guests.invited(replace(state, epoch=epoch, guests=guests, probe=None, **first), history)
-
-    def _fresh_run(
-        self,
-        embedding: Embedding,
-        domain: Domain,
-        remaining: int,
-        rng: np.random.Generator,
-        sweeping: bool,
-        epoch: int = 0,
-    ) -> dict[str, Any]:
-        """Return the fields of a state whose run has only an initial design to begin with."""
-        count = min(boids_sweeps.DESIGN_POINTS if sweeping else self.n_init, max(remaining, 0))
-        near_middle = boids_sweeps.DESIGN_EXTENTS[:count, None] if sweeping and not epoch else 1.0
-        return {
-            "design_size": count,
-            "queue": initial_design(self, embedding, domain, count, rng, near_middle),
-            "rows": np.empty(0, dtype=np.int64),
-            "owners": np.empty(0, dtype=np.int64),
-            "homes": np.empty(0, dtype=np.int64),
-            "swarm": None,
-            "moves": np.empty(0, dtype=np.int64),
-            "patience": Patience.fresh(self.rules),
-            "fits": Fits(),
-            "to_beat": np.inf,
-            "sweep": Sweep.first(embedding.dim, rng) if sweeping else None,
-            "turns": Turns(),
-        }
-
     def _proposal(
         self,
         state: BoidsState,
@@ -406,7 +353,7 @@ class Boids(BoidsSettings):
                 "epoch": state.epoch,
                 "dim": state.embedding.dim,
                 "turn": turn,
-                "sweep": -1 if state.sweep is None else state.sweep.done,
+                "sweep": NO_SWEEP if state.sweep is None else state.sweep.done,
                 **(notes or {}),
             },
             info={"phase": "design" if line == DESIGN else turn, "line": line, **facts, **info},

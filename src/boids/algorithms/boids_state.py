@@ -33,7 +33,7 @@ class BoidsState:
     initial_dim: int
     splits: int
     asked: int
-    epoch: int  # restarts so far
+    epoch: int  # restarts so far, a sweep that was given up included
     embedding: Embedding
     design_size: int
     queue: FloatArray  # design points not handed out yet (k, d)
@@ -48,7 +48,7 @@ class BoidsState:
     to_beat: float  # noisy runs: what a value must be below to count as a success
     sweep: Sweep | None  # None: none in this run
     turns: Turns
-    probe: Probe | None = None  # what will say whether sweeps go on; None: that is settled
+    probe: Probe | None  # what will say whether sweeps go on; None: that is settled
 
     @property
     def invited(self) -> BoolArray:

@@ -30,7 +30,7 @@ from boids.records import Domain, FloatArray, History, MemoValue, Proposal
 #: How far from the middle of the box the points of the design may be: one to begin at, others to know the scale by.
 DESIGN_EXTENTS = np.array([0.1, 1.0, 1.0, 1.0, 1.0])
 DESIGN_POINTS = len(DESIGN_EXTENTS)
-#: Evaluations that there must be for a probe: one that fails has cost a tenth of them at the most.
+#: Evaluations that there must be for a probe: one that fails has cost about a tenth of them at the most.
 LEAST_BUDGET = 10 * (DESIGN_POINTS + PROBED + 1)
 #: Descents that may be evaluated at the same time.
 AT_ONCE = 3
@@ -134,11 +134,13 @@ def swept(
         return None
     row = int(np.nanargmin(merits))
     best, notes = known[row], dict[str, MemoValue]()
-    if state.probe is not None and state.probe.is_ready:
-        point, expected = state.probe.joined(best)
+    joined = None if state.probe is None else state.probe.joined(best)
+    if state.probe is not None and joined is not None:
+        point, expected = joined
         if ground.allowed(point[None])[0] and is_new(point):
             notes = {"from": float(merits[row]), "expected": expected}
             return replace(state, probe=replace(state.probe, together=True)), point, "coordinate", notes
+        state = replace(state, probe=None)  # no verdict is to be had
     radius = sweep.radius_beside(under_way.descents)
     found = _step(sweep, posterior, limits, best, radius, ground, rng, is_new)
     if found is None:
@@ -146,8 +148,9 @@ def swept(
     sweep, z, turn = found
     if state.probe is not None and turn == "coordinate":
         coordinate = int(np.argmax(np.abs(z - best)))
-        step = float(z[coordinate] - best[coordinate])
-        notes = {"from": float(merits[row]), "coordinate": coordinate, "step": step}
+        origin = float(best[coordinate])
+        notes = {"from": float(merits[row]), "coordinate": coordinate, "origin": origin}
+        notes["step"] = float(z[coordinate]) - origin
     return replace(state, sweep=sweep), z, turn, notes
 
 
@@ -161,19 +164,19 @@ def learned(
     if turn == "descent" and proposal.memo["sweep"] == sweep.done:  # or it is a late one of the sweep before
         sweep = sweep.descended(improved, state.embedding.dim, rng)
     turns = state.turns.credited(turn, gain(state.data(history).ranked()))
-    probe = None if state.probe is None else _probed(state.probe, sweep, proposal, float(history.values[-1]))
+    probe = None if state.probe is None else _probed(state.probe, proposal, float(history.values[-1]))
     return replace(state, sweep=sweep, turns=turns, probe=probe)
 
 
-def _probed(probe: Probe, sweep: Sweep, proposal: Proposal, value: float) -> Probe | None:
+def _probed(probe: Probe, proposal: Proposal, value: float) -> Probe | None:
     """Return the probe after an outcome; None if the sweep goes on, be it for want of a verdict."""
     memo, failed = cast(Mapping[str, float], proposal.memo), np.isnan(value)
     if "expected" in memo:
         probe = replace(probe, passed=True) if failed else probe.judged(memo["expected"], value - memo["from"])
     elif "coordinate" in memo and not failed:
-        probe = probe.seen(int(memo["coordinate"]), memo["step"], value - memo["from"])
-    if probe.passed is None and sweep.descends and not (probe.is_ready or probe.together):
-        return None  # all steps have been made
+        probe = probe.seen(int(memo["coordinate"]), memo["origin"], memo["step"], value - memo["from"])
+    elif proposal.memo["turn"] == "descent":
+        return None  # too late to turn back
     return None if probe.passed else probe
 
 

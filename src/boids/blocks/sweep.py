@@ -96,6 +96,7 @@ class Probe:
 
     count: int  # of the steps to look at
     coordinates: IntArray  # of the steps so far (k,)
+    origins: FloatArray  # where these were before (k,)
     steps: FloatArray  # how far they went (k,)
     changes: FloatArray  # of the value (k,)
     together: bool = False  # whether the steps that led up have been proposed together
@@ -104,9 +105,9 @@ class Probe:
     @classmethod
     def first(cls, dim: int) -> Probe:
         """Begin without any step."""
-        return cls(min(PROBED, dim), np.empty(0, dtype=np.int64), np.empty(0), np.empty(0))
+        return cls(min(PROBED, dim), np.empty(0, dtype=np.int64), np.empty(0), np.empty(0), np.empty(0))
 
-    def seen(self, coordinate: int, step: float, change: float) -> Probe:
+    def seen(self, coordinate: int, origin: float, step: float, change: float) -> Probe:
         """Take notice of a step; failed as soon as too many have changed too little, beside the largest change."""
         changes = np.append(self.changes, change)
         sizes = np.abs(changes[: self.count])
@@ -114,20 +115,21 @@ class Probe:
         return replace(
             self,
             coordinates=np.append(self.coordinates, coordinate),
+            origins=np.append(self.origins, origin),
             steps=np.append(self.steps, step),
             changes=changes,
             passed=False if idle > (1.0 - MOST) * self.count else self.passed,
         )
 
-    @property
-    def is_ready(self) -> bool:
-        """Whether there are enough steps to make those together that led up."""
-        uphill = int(np.count_nonzero(self.changes > 0.0))
-        return not self.together and len(self.changes) >= self.count and uphill >= UPHILL
+    def joined(self, best: FloatArray) -> tuple[FloatArray, float] | None:
+        """Return the best point (d,) after all steps that led up, and how far they led up one by one.
 
-    def joined(self, best: FloatArray) -> tuple[FloatArray, float]:
-        """Return the best point (d,) after all steps that led up, and how far they led up one by one."""
-        up = self.changes > 0.0
+        None if it is too soon, or has been done. Steps count that were made from where the best point is in their
+        coordinate: while others were being evaluated, it may have become another one.
+        """
+        up = (self.changes > 0.0) & (best[self.coordinates] == self.origins)
+        if self.together or len(self.changes) < self.count or np.count_nonzero(up) < UPHILL:
+            return None
         point = best.copy()
         point[self.coordinates[up]] += self.steps[up]
         return point, float(self.changes[up].sum())

@@ -1,0 +1,93 @@
+"""How runs of BOIDS begin: in the first subspace, in the input space, after a restart, after a sweep that was given up.
+
+A run is what a restart ends: the data that the models are made of, the swarm, and the subspace they are in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from boids.algorithms import boids_guests, boids_sweeps
+from boids.algorithms.boids_design import initial_design
+from boids.algorithms.boids_models import Fits
+from boids.algorithms.boids_settings import BoidsSettings
+from boids.algorithms.boids_state import BoidsState
+from boids.blocks import schedule
+from boids.blocks.embedding import Embedding
+from boids.blocks.patience import Patience, PatienceRules
+from boids.blocks.sweep import Sweep, Turns
+from boids.records import Domain, History
+
+
+def patience_rules(settings: BoidsSettings) -> PatienceRules:
+    """Return the constants of the termination factor."""
+    return PatienceRules(
+        initial=settings.termination_initial,
+        minimum=settings.termination_min,
+        maximum=settings.termination_max,
+        success_tolerance=settings.success_tolerance,
+        exceed=settings.counters == "exceeded",
+    )
+
+
+def first_run(
+    settings: BoidsSettings, domain: Domain, budget: int, rng: np.random.Generator, sweeping: bool
+) -> dict[str, Any]:
+    """Return the fields of a state that begins in the first subspace, or in the input space."""
+    dim = domain.dim
+    if not settings.embedding or domain.repairing is not None or sweeping:
+        # Equations between the parameters: a random subspace has hardly a point in common with them.
+        start, splits = dim, 0
+    elif settings.initial_dim is not None:
+        start = min(settings.initial_dim, dim)
+        splits = schedule.splits_from(start, dim, settings.new_bins)
+    else:
+        start, splits = schedule.initial_dimension(dim, settings.new_bins)
+    embedding = Embedding.random(dim, start, rng)
+    fresh = _fresh_run(settings, embedding, domain, budget, rng, sweeping)
+    return {"initial_dim": start, "splits": splits, "embedding": embedding, **fresh}
+
+
+def restarted(settings: BoidsSettings, state: BoidsState, domain: Domain, rng: np.random.Generator) -> BoidsState:
+    """Begin again in the input space; the history stays, this run starts without data."""
+    embedding, remaining = Embedding.identity(state.input_dim), state.budget - state.asked
+    fresh = _fresh_run(settings, embedding, domain, remaining, rng, state.sweep is not None, state.epoch + 1)
+    return replace(state, epoch=state.epoch + 1, embedding=embedding, **fresh)
+
+
+def in_subspaces(settings: BoidsSettings, state: BoidsState, history: History, rng: np.random.Generator) -> BoidsState:
+    """Give up the sweep that was begun; what it has found takes part when the subspace has grown to hold it."""
+    first = first_run(settings, history.domain, state.budget - state.asked, rng, sweeping=False)
+    epoch, guests = state.epoch + bool(state.asked), np.union1d(state.guests, state.rows)
+    return boids_guests.invited(replace(state, epoch=epoch, guests=guests, probe=None, **first), history)
+
+
+def _fresh_run(
+    settings: BoidsSettings,
+    embedding: Embedding,
+    domain: Domain,
+    remaining: int,
+    rng: np.random.Generator,
+    sweeping: bool,
+    epoch: int = 0,
+) -> dict[str, Any]:
+    """Return the fields of a state whose run has only an initial design to begin with."""
+    count = min(boids_sweeps.DESIGN_POINTS if sweeping else settings.n_init, max(remaining, 0))
+    near_middle = boids_sweeps.DESIGN_EXTENTS[:count, None] if sweeping and not epoch else 1.0
+    return {
+        "design_size": count,
+        "queue": initial_design(settings, embedding, domain, count, rng, near_middle),
+        "rows": np.empty(0, dtype=np.int64),
+        "owners": np.empty(0, dtype=np.int64),
+        "homes": np.empty(0, dtype=np.int64),
+        "swarm": None,
+        "moves": np.empty(0, dtype=np.int64),
+        "patience": Patience.fresh(patience_rules(settings)),
+        "fits": Fits(),
+        "to_beat": np.inf,
+        "sweep": Sweep.first(embedding.dim, rng) if sweeping else None,
+        "turns": Turns(),
+    }
