@@ -28,7 +28,7 @@ from boids.errors import StoreError
 from boids.plain import AnyArray
 
 #: Goes up by one whenever an older boids could misread what this one writes.
-VERSION = 4
+VERSION = 5
 _FORMAT = "boids-snapshot"
 
 
