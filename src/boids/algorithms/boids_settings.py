@@ -76,7 +76,7 @@ class BoidsSettings:
     )
     sweep_probe_from: float | None = setting(
         3.0,
-        "ours: with fewer, down to so many, a sweep is begun, and goes on if most matter, each for itself; None: not",
+        "ours: from so many per parameter on a sweep is begun; it goes on if most matter, each for itself; None: never",
         least=1,
     )
     sweep_signal_variance: float | None = setting(
