@@ -71,23 +71,26 @@ def test_not_where_slopes_are_not_to_be_had():
         ({}, 100, 300, True),
         ({}, 100, 299, False),
         ({}, 100, 599, True),
-        ({}, 100, 600, False),  # sweeps without being asked
+        ({}, 100, 600, True),
+        ({}, 100, 5000, True),
         ({}, 45, 180, True),
         ({}, 45, 179, False),  # a tenth of them is less than a probe takes
         ({"sweep_probe_from": 5.0}, 100, 499, False),
         ({"sweep_probe_from": None}, 100, 500, False),
+        ({"sweep_probe_from": None}, 100, 5000, False),
+        ({"sweep_probe_from": 3.0, "sweep_from": 1.0}, 100, 200, False),
         ({"sweep_from": None}, 100, 500, False),
         ({"embedding": False}, 100, 500, False),
     ],
 )
-def test_with_less_room_they_are_probed(settings, dim, budget, expected):
+def test_they_are_probed_where_that_does_not_take_too_much(settings, dim, budget, expected):
     assert probes_in(Boids(**settings), Domain(dim), budget) == expected
     assert not probes_in(Boids(**settings), Domain(dim, noisy=True), budget)
 
 
-def probing(objective, count):
+def probing(objective, count, budget=180):
     """Return an optimizer after some evaluations of a run that begins with a probe."""
-    optimizer = Optimizer([(-1.0, 1.0)] * 40, budget=180, seed=3)
+    optimizer = Optimizer([(-1.0, 1.0)] * 40, budget=budget, seed=3)
     for _ in range(count):
         trial = optimizer.ask()
         optimizer.tell(trial, objective(trial.x))
@@ -142,6 +145,17 @@ def test_where_coordinates_do_not_matter_each_for_itself_subspaces_take_over():
     assert phases(optimizer)[: DESIGN_POINTS + PROBED] == ["design"] * DESIGN_POINTS + ["coordinate"] * PROBED
     assert optimizer.diagnostics["subspace_dim"] < 40
     assert optimizer.diagnostics["sweeps"] is None
+
+
+def test_with_plenty_of_evaluations_they_need_not_all_matter_but_each_for_itself():
+    optimizer = probing(sparse, DESIGN_POINTS + 43, budget=240)
+    assert phases(optimizer)[DESIGN_POINTS:][:40] == ["coordinate"] * 40
+    assert "descent" in phases(optimizer)
+    assert optimizer.diagnostics["restarts"] == 0
+    optimizer = probing(entangled, 40, budget=240)
+    assert phases(optimizer)[: DESIGN_POINTS + PROBED] == ["design"] * DESIGN_POINTS + ["coordinate"] * PROBED
+    assert optimizer.diagnostics["sweeps"] is None
+    assert optimizer.diagnostics["subspace_dim"] < 40
 
 
 def test_without_a_verdict_the_sweep_goes_on():
@@ -245,6 +259,18 @@ def test_with_a_point_to_begin_at_there_is_no_probe():
         assert optimizer.diagnostics["restarts"] == 0
         assert optimizer.diagnostics["sweeps"] is None
         assert optimizer.best.value <= dense(np.full(40, 0.25))
+
+
+def test_with_plenty_of_evaluations_sweeps_begin_at_that_point():
+    told = Optimizer([(-1.0, 1.0)] * 40, budget=240, seed=3)
+    told.add_trials([(np.full(40, 0.25), dense(np.full(40, 0.25)))])
+    never = Optimizer([(-1.0, 1.0)] * 40, budget=240, seed=3, x0=[np.full(40, 0.25)])
+    for optimizer in (told, never):
+        for _ in range(30):
+            trial = optimizer.ask()
+            optimizer.tell(trial, entangled(trial.x))
+        assert "coordinate" in phases(optimizer)
+        assert optimizer.diagnostics["sweeps"] is not None
 
 
 def test_a_step_in_every_coordinate_from_the_best_and_then_down():

@@ -28,9 +28,9 @@ def test_every_coordinate_is_tried_once_and_then_it_descends():
     assert sweep.descends
 
 
-def probed(changes, dim=100):
+def probed(changes, dim=100, plenty=False):
     """Return a probe after steps of 0.1 in one coordinate after the other, and what it said after each."""
-    probe, said = Probe.first(dim), []
+    probe, said = Probe.first(dim, plenty), []
     for coordinate, change in enumerate(changes):
         probe = probe.seen(coordinate, 0.0, 0.1, change)
         said.append(probe.passed)
@@ -44,6 +44,11 @@ def test_a_probe_is_failed_as_soon_as_too_many_coordinates_change_nothing():
     assert probed([1.0] * 6 + [1e6])[1] == [None] * 6 + [False]
     # Later ones have no say.
     assert probed([1.0] * PROBED + [0.0] * 9)[0].passed is None
+
+
+def test_with_plenty_of_evaluations_it_is_passed_then():
+    assert probed([0.0] * 5, plenty=True)[1] == [None] * 4 + [True]
+    assert probed([0.0, 1.0, -2.0] * (PROBED // 3), plenty=True)[0].passed is None
 
 
 @pytest.mark.parametrize("dim", [1, 2, 5])
@@ -77,7 +82,12 @@ def test_steps_from_elsewhere_do_not_count():
 
 @pytest.mark.parametrize(("change", "passed"), [(8.0, True), (6.1, True), (9.9, True), (5.9, False), (-8.0, False)])
 def test_a_probe_is_passed_if_their_changes_add_up(change, passed):
-    assert Probe.first(9).judged(8.0, change).passed is passed
+    assert Probe.first(9, plenty=False).judged(8.0, change).passed is passed
+
+
+@pytest.mark.parametrize(("change", "passed"), [(8.0, True), (5.4, True), (10.6, True), (5.3, False), (-8.0, False)])
+def test_with_plenty_of_evaluations_by_a_third(change, passed):
+    assert Probe.first(9, plenty=True).judged(8.0, change).passed is passed
 
 
 def test_descents_grow_with_success_and_end_with_the_misses():

@@ -13,8 +13,8 @@ p_i, g  personal and global incumbents                          (d,)
 alpha   acquisition value, to be minimised
 K       termination factor: the subspace is left when K > K_max
 
-With many evaluations per parameter sweeps take the place of the subspaces, with fewer if their first steps show that
-most parameters matter, each for itself: boids_sweeps.py, which is ours.
+With many evaluations per parameter sweeps take the place of the subspaces if their first steps show that parameters
+matter each for itself, and with fewer if most of them do: boids_sweeps.py, which is ours.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any, ClassVar, TypeVar, final
 import numpy as np
 
 from boids.algorithms import boids_guests, boids_rivals, boids_sweeps
-from boids.algorithms.boids_beginnings import first_run, in_subspaces, patience_rules, restarted
+from boids.algorithms.boids_beginnings import around_guests, first_run, in_subspaces, patience_rules, restarted
 from boids.algorithms.boids_climb import Ground, climb_from_line
 from boids.algorithms.boids_design import initial_design
 from boids.algorithms.boids_lines import (
@@ -71,16 +71,15 @@ class Boids(BoidsSettings):
 
     def init(self, domain: Domain, budget: int, rng: np.random.Generator) -> BoidsState:
         """Draw the first subspace and its initial design; with room for sweeps it is the input space."""
-        probing = probes_in(self, domain, budget)
-        sweeping = probing or sweeps_in(self, domain, budget)
+        probing, plenty = probes_in(self, domain, budget), sweeps_in(self, domain, budget)
         return BoidsState(
             input_dim=domain.dim,
             budget=budget,
             asked=0,
             epoch=0,
             guests=np.empty(0, dtype=np.int64),
-            probe=Probe.first(domain.dim) if probing else None,
-            **first_run(self, domain, budget, rng, sweeping),
+            probe=Probe.first(domain.dim, plenty) if probing else None,
+            **first_run(self, domain, budget, rng, probing or plenty),
         )
 
     def ready(self, state: BoidsState) -> int:
@@ -92,8 +91,8 @@ class Boids(BoidsSettings):
     ) -> tuple[BoidsState, Proposal]:
         """Propose a design point, a step of a sweep, or the best point of the best line."""
         domain = history.domain
-        if state.probe is not None and not state.asked and any(proposal.is_guest for proposal in pending):
-            state = in_subspaces(self, state, history, rng)
+        if not state.asked and any(proposal.is_guest for proposal in pending):
+            state = around_guests(self, state, history, rng)
         if self._compares(state) and not np.isnan(history.values[state.guests]).all():
             return replace(state, asked=1), Proposal(np.zeros(domain.dim), info={"phase": "design"})
         if state.epoch == 0 and len(state.queue) == state.design_size:
@@ -172,9 +171,8 @@ class Boids(BoidsSettings):
     ) -> BoidsState:
         """Move the particle of the proposal's line; leave the subspace when patience is exhausted."""
         if proposal.is_guest:
-            if state.probe is not None and not state.asked:
-                # Around a point to begin at, subspaces are the surer way.
-                state = in_subspaces(self, state, history, rng)
+            if not state.asked:
+                state = around_guests(self, state, history, rng)
             return boids_guests.received(state, history)
         if proposal.memo["epoch"] != state.epoch:
             if proposal.memo["sweep"] != NO_SWEEP and state.sweep is None:

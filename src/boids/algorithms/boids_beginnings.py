@@ -65,6 +65,13 @@ def in_subspaces(settings: BoidsSettings, state: BoidsState, history: History, r
     return boids_guests.invited(replace(state, epoch=epoch, guests=guests, probe=None, **first), history)
 
 
+def around_guests(settings: BoidsSettings, state: BoidsState, history: History, rng: np.random.Generator) -> BoidsState:
+    """Begin at a point that the user knows: no probe, but sweeps with plenty of evaluations, else subspaces."""
+    if state.probe is None:
+        return state
+    return replace(state, probe=None) if state.probe.plenty else in_subspaces(settings, state, history, rng)
+
+
 def _fresh_run(
     settings: BoidsSettings,
     embedding: Embedding,

@@ -71,12 +71,13 @@ class BoidsSettings:
     # Sweeps
     sweep_from: float | None = setting(
         6.0,
-        "ours: from so many evaluations per parameter on, sweeps through all of them instead of subspaces; None: never",
+        "ours: from so many evaluations per parameter on, sweeps though few of them may matter; None: no sweeps",
         least=1,
     )
     sweep_probe_from: float | None = setting(
         3.0,
-        "ours: from so many per parameter on a sweep is begun; it goes on if most matter, each for itself; None: never",
+        "ours: from so many per parameter on sweeps are begun, and given up if parameters act together, or (below "
+        "sweep_from) if few matter; None: never begun or given up for that",
         least=1,
     )
     sweep_signal_variance: float | None = setting(

@@ -2,8 +2,8 @@
 
 Ours. The subspaces are for many dimensions with few evaluations; where several rounds through all coordinates fit into
 the budget, a run can begin in the whole space, around the middle of the box, and learn each coordinate's slope apart.
-With fewer evaluations this is worth it only if most coordinates matter, each for itself, which its first steps tell
-(`Probe`).
+This is worth it if coordinates matter each for itself, and with fewer evaluations only if most of them do, which its
+first steps tell (`Probe`).
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def sweeps_in(settings: BoidsSettings, domain: Domain, budget: int) -> bool:
 
 
 def probes_in(settings: BoidsSettings, domain: Domain, budget: int) -> bool:
-    """Whether a run begins a sweep to see whether it is worth it: there is less room, but not too little."""
-    if settings.sweep_from is None or budget < LEAST_BUDGET or sweeps_in(settings, domain, budget):
+    """Whether a run's first sweep is begun to see whether it is worth it: that must not take too many evaluations."""
+    if settings.sweep_from is None or budget < LEAST_BUDGET:
         return False
     return _possible(settings, domain) and _has_room(settings.sweep_probe_from, domain, budget)
 

@@ -38,8 +38,9 @@ MISSES = 4
 #: Coordinates that a probe looks at, the share of them that must matter, and what a change must be of the largest one
 #: to say that a coordinate does.
 PROBED, MOST, CHANGE = 12, 2.0 / 3.0, 1e-3
-#: Steps that have to lead up before they are made together, and by what share their changes may fail to add up.
-UPHILL, APART = 3, 0.25
+#: Steps that have to lead up before they are made together, and by what share their changes may fail to add up; with
+#: plenty of evaluations by more, since there is time for several sweeps.
+UPHILL, APART, APART_WITH_PLENTY = 3, 0.25, 1.0 / 3.0
 #: Steps of the search for the lowest point in the ball, from each of its starts.
 STARTS, STEPS = 2, 25
 
@@ -91,10 +92,12 @@ class Probe:
 
     Where a function depends on a tenth of its inputs, nine steps of ten are wasted. And where what a step does depends
     on all the others, slopes that were learnt one by one do not last. So steps that led up are made together: if
-    coordinates matter each for itself, their changes add up.
+    coordinates matter each for itself, their changes add up. With plenty of evaluations only this counts: what a sweep
+    wastes on coordinates that do not matter is little then, and that it tells the others apart is worth more.
     """
 
     count: int  # of the steps to look at
+    plenty: bool  # whether the sweep goes on though few coordinates matter
     coordinates: IntArray  # of the steps so far (k,)
     origins: FloatArray  # where these were before (k,)
     steps: FloatArray  # how far they went (k,)
@@ -103,12 +106,12 @@ class Probe:
     passed: bool | None = None  # the verdict
 
     @classmethod
-    def first(cls, dim: int) -> Probe:
+    def first(cls, dim: int, plenty: bool) -> Probe:
         """Begin without any step."""
-        return cls(min(PROBED, dim), np.empty(0, dtype=np.int64), np.empty(0), np.empty(0), np.empty(0))
+        return cls(min(PROBED, dim), plenty, np.empty(0, dtype=np.int64), np.empty(0), np.empty(0), np.empty(0))
 
     def seen(self, coordinate: int, origin: float, step: float, change: float) -> Probe:
-        """Take notice of a step; failed as soon as too many have changed too little, beside the largest change."""
+        """Take notice of a step; decided as soon as too many have changed too little, beside the largest change."""
         changes = np.append(self.changes, change)
         sizes = np.abs(changes[: self.count])
         idle = np.count_nonzero(sizes <= CHANGE * sizes.max())
@@ -118,7 +121,7 @@ class Probe:
             origins=np.append(self.origins, origin),
             steps=np.append(self.steps, step),
             changes=changes,
-            passed=False if idle > (1.0 - MOST) * self.count else self.passed,
+            passed=self.plenty if idle > (1.0 - MOST) * self.count else self.passed,
         )
 
     def joined(self, best: FloatArray) -> tuple[FloatArray, float] | None:
@@ -136,7 +139,8 @@ class Probe:
 
     def judged(self, expected: float, change: float) -> Probe:
         """Take notice of what these steps have changed together."""
-        return replace(self, passed=abs(change - expected) <= APART * expected)
+        apart = APART_WITH_PLENTY if self.plenty else APART
+        return replace(self, passed=abs(change - expected) <= apart * expected)
 
 
 @final
