@@ -8,6 +8,7 @@ import pytest
 
 from boids import Bool, Float, Measurement, Optimizer, Space, minimize
 from boids.algorithms import Boids, boids_sweeps
+from boids.algorithms.boids_beginnings import restarted
 from boids.algorithms.boids_sweeps import AT_ONCE, DESIGN_POINTS, probes_in, sweeps_in
 from boids.blocks.sweep import PROBED, UPHILL
 from boids.gp.model import Surrogate
@@ -75,6 +76,8 @@ def test_not_where_slopes_are_not_to_be_had():
         ({}, 100, 5000, True),
         ({}, 45, 180, True),
         ({}, 45, 179, False),  # a tenth of them is less than a probe takes
+        ({}, 20, 1000, True),
+        ({}, 19, 1000, False),  # subspaces would be hardly smaller
         ({"sweep_probe_from": 5.0}, 100, 499, False),
         ({"sweep_probe_from": None}, 100, 500, False),
         ({"sweep_probe_from": None}, 100, 5000, False),
@@ -167,10 +170,11 @@ def test_without_a_verdict_the_sweep_goes_on():
     assert {"descent"} <= set(phases(optimizer))
 
 
-def test_a_probe_is_the_same_after_a_save(tmp_path):
+@pytest.mark.parametrize("budget", [180, 240])
+def test_a_probe_is_the_same_after_a_save(tmp_path, budget):
     for objective in (dense, sparse, entangled):
         for count in (3, DESIGN_POINTS + 3, DESIGN_POINTS + PROBED, 40):
-            goes_on_the_same(probing(objective, count), objective, tmp_path, 12)
+            goes_on_the_same(probing(objective, count, budget), objective, tmp_path, 3)
 
 
 def test_outcomes_of_a_given_up_sweep_may_come_late():
@@ -189,10 +193,10 @@ def test_outcomes_of_a_given_up_sweep_may_come_late():
     assert optimizer.n_told == DESIGN_POINTS + 16 + 30
 
 
-@pytest.mark.parametrize("workers", [4, 12])
+@pytest.mark.parametrize(("workers", "budget"), [(4, 180), (12, 240)])
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_a_sweep_that_is_worth_it_is_not_given_up_whatever_the_order(workers, seed):
-    optimizer, order = Optimizer([(-1.0, 1.0)] * 40, budget=180, seed=seed), np.random.default_rng(seed)
+def test_a_sweep_that_is_worth_it_is_not_given_up_whatever_the_order(workers, budget, seed):
+    optimizer, order = Optimizer([(-1.0, 1.0)] * 40, budget=budget, seed=seed), np.random.default_rng(seed)
     running = optimizer.ask(workers)
     for _ in range(60):
         trial = running.pop(order.integers(len(running)))
@@ -209,8 +213,9 @@ def test_all_coordinates_at_once_are_probed_as_well():
     assert optimizer.diagnostics["sweeps"] is None
 
 
-def test_a_late_verdict_does_not_turn_a_sweep_back():
-    optimizer = probing(entangled, DESIGN_POINTS + PROBED)
+@pytest.mark.parametrize("budget", [180, 240])
+def test_a_late_verdict_does_not_turn_a_sweep_back(budget):
+    optimizer = probing(entangled, DESIGN_POINTS + PROBED, budget)
     together = optimizer.ask()
     assert np.count_nonzero(np.abs(together.x - optimizer.best.x) > 1e-12) >= UPHILL
     while optimizer.ask().info["phase"] != "descent":
@@ -231,18 +236,20 @@ def test_a_probe_keeps_linear_constraints():
     assert optimizer.diagnostics["restarts"] == 0
 
 
-def test_noise_that_is_told_ends_a_probe():
-    optimizer = probing(dense, 2)
+@pytest.mark.parametrize("budget", [180, 240])
+def test_noise_that_is_told_ends_a_probe(budget):
+    optimizer = probing(dense, 2, budget)
     optimizer.tell(optimizer.ask(), Measurement(1.0, noise_variance=0.1))
     assert optimizer.diagnostics["sweeps"] is None
     assert optimizer.ask().info["dim"] == 4
 
 
-def test_failures_are_no_verdict():
+@pytest.mark.parametrize("budget", [180, 240])
+def test_failures_are_no_verdict(budget):
     def fragile(x):
         return float("nan") if x[0] > 0.2 else dense(x)
 
-    optimizer = probing(fragile, 60)
+    optimizer = probing(fragile, 60, budget)
     assert optimizer.n_failed > 0
     assert optimizer.diagnostics["sweeps"] is not None
 
@@ -271,6 +278,25 @@ def test_with_plenty_of_evaluations_sweeps_begin_at_that_point():
             optimizer.tell(trial, entangled(trial.x))
         assert "coordinate" in phases(optimizer)
         assert optimizer.diagnostics["sweeps"] is not None
+
+
+def test_a_point_whose_evaluation_failed_is_none_to_begin_at():
+    optimizer = Optimizer([(-1.0, 1.0)] * 40, budget=240, seed=3)
+    optimizer.add_trials([(np.full(40, 0.25), float("nan"))])
+    for _ in range(40):
+        trial = optimizer.ask()
+        optimizer.tell(trial, entangled(trial.x))
+    assert optimizer.diagnostics["sweeps"] is None
+
+
+def test_a_restart_has_no_probe():
+    """With little patience a run can end before its first descent; old steps must not judge the next one's sweep."""
+    method, domain, rng = Boids(), Domain(20), np.random.default_rng(0)
+    state = method.init(domain, 2000, rng)
+    assert state.probe is not None
+    again = restarted(method, state, domain, rng)
+    assert again.sweep is not None
+    assert again.probe is None
 
 
 def test_a_step_in_every_coordinate_from_the_best_and_then_down():

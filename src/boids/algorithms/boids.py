@@ -171,7 +171,7 @@ class Boids(BoidsSettings):
     ) -> BoidsState:
         """Move the particle of the proposal's line; leave the subspace when patience is exhausted."""
         if proposal.is_guest:
-            if not state.asked:
+            if not state.asked and not outcome.failed:
                 state = around_guests(self, state, history, rng)
             return boids_guests.received(state, history)
         if proposal.memo["epoch"] != state.epoch:

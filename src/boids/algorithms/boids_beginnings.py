@@ -55,7 +55,7 @@ def restarted(settings: BoidsSettings, state: BoidsState, domain: Domain, rng: n
     """Begin again in the input space; the history stays, this run starts without data."""
     embedding, remaining = Embedding.identity(state.input_dim), state.budget - state.asked
     fresh = _fresh_run(settings, embedding, domain, remaining, rng, state.sweep is not None, state.epoch + 1)
-    return replace(state, epoch=state.epoch + 1, embedding=embedding, **fresh)
+    return replace(state, epoch=state.epoch + 1, embedding=embedding, probe=None, **fresh)
 
 
 def in_subspaces(settings: BoidsSettings, state: BoidsState, history: History, rng: np.random.Generator) -> BoidsState:

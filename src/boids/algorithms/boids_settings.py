@@ -76,8 +76,8 @@ class BoidsSettings:
     )
     sweep_probe_from: float | None = setting(
         3.0,
-        "ours: from so many per parameter on sweeps are begun, and given up if parameters act together, or (below "
-        "sweep_from) if few matter; None: never begun or given up for that",
+        "ours: from so many per parameter on (180 in all, 20 parameters) sweeps are begun, and given up if parameters "
+        "act together, or (below sweep_from) if few matter; None: they begin from sweep_from on, and are not given up",
         least=1,
     )
     sweep_signal_variance: float | None = setting(

@@ -2,8 +2,8 @@
 
 Ours. The subspaces are for many dimensions with few evaluations; where several rounds through all coordinates fit into
 the budget, a run can begin in the whole space, around the middle of the box, and learn each coordinate's slope apart.
-This is worth it if coordinates matter each for itself, and with fewer evaluations only if most of them do, which its
-first steps tell (`Probe`).
+This is worth it if coordinates matter each for itself or most of them not at all, and with fewer evaluations only if
+most of them matter, each for itself, which its first steps tell (`Probe`).
 """
 
 from __future__ import annotations
@@ -30,8 +30,10 @@ from boids.records import Domain, FloatArray, History, MemoValue, Proposal
 #: How far from the middle of the box the points of the design may be: one to begin at, others to know the scale by.
 DESIGN_EXTENTS = np.array([0.1, 1.0, 1.0, 1.0, 1.0])
 DESIGN_POINTS = len(DESIGN_EXTENTS)
-#: Evaluations that there must be for a probe: one that fails has cost about a tenth of them at the most.
+#: Evaluations that there must be for a probe: one that fails at once has cost a tenth of them at the most.
 LEAST_BUDGET = 10 * (DESIGN_POINTS + PROBED + 1)
+#: Parameters that there must be for a probe: with fewer, subspaces are hardly smaller than the space.
+LEAST_DIM = 20
 #: Descents that may be evaluated at the same time.
 AT_ONCE = 3
 #: A descent that linear constraints stop before this share of its radius is none.
@@ -39,7 +41,7 @@ NEAREST = 0.01
 
 
 def sweeps_in(settings: BoidsSettings, domain: Domain, budget: int) -> bool:
-    """Whether a run has sweeps: there must be slopes, and room for several rounds.
+    """Whether a run has plenty of evaluations for sweeps: there must be slopes, and room for several rounds.
 
     Not with constraint values: a descent ends at the edge of what they allow, on either side of it. Nor with noise, in
     which a single coordinate's step is lost, nor if there shall be no subspaces but lines alone (`embedding`).
@@ -49,7 +51,7 @@ def sweeps_in(settings: BoidsSettings, domain: Domain, budget: int) -> bool:
 
 def probes_in(settings: BoidsSettings, domain: Domain, budget: int) -> bool:
     """Whether a run's first sweep is begun to see whether it is worth it: that must not take too many evaluations."""
-    if settings.sweep_from is None or budget < LEAST_BUDGET:
+    if settings.sweep_from is None or budget < LEAST_BUDGET or domain.dim < LEAST_DIM:
         return False
     return _possible(settings, domain) and _has_room(settings.sweep_probe_from, domain, budget)
 

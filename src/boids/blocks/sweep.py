@@ -92,8 +92,9 @@ class Probe:
 
     Where a function depends on a tenth of its inputs, nine steps of ten are wasted. And where what a step does depends
     on all the others, slopes that were learnt one by one do not last. So steps that led up are made together: if
-    coordinates matter each for itself, their changes add up. With plenty of evaluations only this counts: what a sweep
-    wastes on coordinates that do not matter is little then, and that it tells the others apart is worth more.
+    coordinates matter each for itself, their changes add up. With plenty of evaluations only this ends a sweep: what it
+    wastes on coordinates that do not matter is little then, and that it tells the others apart is worth more, so that
+    it goes on without further question as soon as too many have changed nothing.
     """
 
     count: int  # of the steps to look at
