@@ -49,7 +49,7 @@ class Optimizer:
         Number of black-box constraints: every value comes with so many numbers, feasible where all are ≤ 0.
     linear_constraints
         Linear constraints on the parameters, which every proposal satisfies: `scipy.optimize.LinearConstraint`, or
-        text such as "x1 <= x2" or "sum(w) == 1", or a list of these.
+        text such as "x[0] <= x[1]" in a box, or "tip <= root" and "sum(w) == 1" with names, or a list of these.
     penalty
         If given, the black-box constraints are not modelled: the method minimises value + penalty · Σ max(0, c).
     x0

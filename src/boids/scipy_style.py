@@ -94,7 +94,7 @@ def minimize(
         Number of black-box constraints, feasible where all are ≤ 0.
     linear_constraints
         Linear constraints on the parameters, which every proposal satisfies: `scipy.optimize.LinearConstraint`, or
-        text such as "x1 <= x2" or "sum(w) == 1", or a list of these.
+        text such as "x[0] <= x[1]" in a box, or "tip <= root" and "sum(w) == 1" with names, or a list of these.
     penalty
         If given, black-box constraints are not modelled: the method minimises value + penalty · Σ max(0, c).
     x0

@@ -118,6 +118,7 @@ def sparse(x):
 
 
 def test_where_most_coordinates_matter_the_sweep_goes_on():
+    assert probing(dense, DESIGN_POINTS + 3).diagnostics["probing"]
     optimizer = probing(dense, DESIGN_POINTS + 42)
     steps = ["coordinate"] * 41  # one of them in several at once
     assert phases(optimizer) == ["design"] * DESIGN_POINTS + steps + ["descent"]
@@ -125,6 +126,7 @@ def test_where_most_coordinates_matter_the_sweep_goes_on():
     assert sum(changed > 2 for changed in many) <= 2  # there and back
     assert optimizer.diagnostics["restarts"] == 0
     assert optimizer.diagnostics["subspace_dim"] == 40
+    assert not optimizer.diagnostics["probing"]
 
 
 def test_where_few_matter_subspaces_take_over_and_nothing_is_lost():

@@ -100,8 +100,10 @@ def test_a_run_is_shown_like_its_end(cli, two):
     assert max(map(len, shown.out.splitlines())) <= 80
 
 
-def test_the_latest_run_is_shown_if_none_is_named(cli, two):
+def test_the_latest_run_is_taken_if_none_is_named(cli, two):
     assert cli("show", "--json").json["id"] == two[1]
+    assert cli("export").out == cli("export", two[1]).out != cli("export", two[0]).out
+    assert cli("replay", "--json").json["id"] == two[1]
 
 
 def test_there_is_no_latest_run_of_an_empty_store(cli, folder):

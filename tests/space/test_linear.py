@@ -116,6 +116,7 @@ class TestTexts:
             ("foo <= 1", "no 'foo'; it has 'x1', 'x2'"),
             ("X1 <= 1", "did you mean 'x1'"),
             ("wx[0] <= 1", "no 'wx'"),
+            ("w1 <= w2", "no 'w1'; 'w' is a vector, its components are w[0] to w[3]"),
             ("act <= 1", "'act' is categorical"),
             ("act[0] <= 1", "'act' is categorical"),
             ("x1 != 2", "compare with"),

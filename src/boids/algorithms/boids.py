@@ -227,6 +227,7 @@ class Boids(BoidsSettings):
             "noise_variance": None if hyper is None else hyper.noise_variance,
             "prior": boids_rivals.NAMES[boids_rivals.believed(state.fits.rivals)] if state.fits.rivals else None,
             "sweeps": None if state.sweep is None else state.sweep.done,
+            "probing": state.probe is not None,
             "lengthscales": None if hyper is None else hyper.lengthscales.tolist(),
         }
 

@@ -135,14 +135,14 @@ def show(run_id: str | None, trials: int | None, plot: str | None, store: str, a
 
 
 @cli.command(short_help="Write the evaluations of a run for other programs.")
-@click.argument("run_id", metavar="ID")
+@click.argument("run_id", metavar="[ID]", required=False)
 @click.option("--csv", "as_csv", is_flag=True, help="Write a table of comma-separated values; the default.")
 @click.option("--json", "as_json", is_flag=True, help="Write a JSON list with an object for each evaluation.")
 @click.option("--parquet", "as_parquet", is_flag=True, help="Write a Parquet file (extra `parquet`).")
 @click.option("--output", metavar="FILE", help="Where to write it [default: stdout].")
 @store_option
-def export(run_id: str, as_csv: bool, as_json: bool, as_parquet: bool, output: str | None, store: str) -> None:
-    """Write all evaluations of the run ID, with their points in your units, for other programs."""
+def export(run_id: str | None, as_csv: bool, as_json: bool, as_parquet: bool, output: str | None, store: str) -> None:
+    """Write all evaluations of the run ID, or else the latest one, with points in your units, for other programs."""
     from boids.cli import run_export
 
     given = {"csv": as_csv, "json": as_json, "parquet": as_parquet}
@@ -150,11 +150,11 @@ def export(run_id: str, as_csv: bool, as_json: bool, as_parquet: bool, output: s
 
 
 @cli.command(short_help="Make the proposals of a run again, and compare.")
-@click.argument("run_id", metavar="ID")
+@click.argument("run_id", metavar="[ID]", required=False)
 @store_option
 @json_option
-def replay(run_id: str, store: str, as_json: bool) -> int:
-    """Make all proposals of the run ID again, in the recorded order of events, and compare; nothing is evaluated."""
+def replay(run_id: str | None, store: str, as_json: bool) -> int:
+    """Make all proposals of the run ID, or else the latest one, again in the recorded order; nothing is evaluated."""
     from boids.cli import run_replay
 
     return run_replay.make_again(store, run_id, as_json=as_json)

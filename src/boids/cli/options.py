@@ -148,7 +148,11 @@ _RUN_OPTIONS = (
     _number(_WHAT, "--low", float, finite, "X", "Lower bound of every coordinate, instead of --space."),
     _number(_WHAT, "--high", float, finite, "X", "Upper bound of every coordinate, instead of --space."),
     _text(
-        _WHAT, "--linear", "TEXT", 'An inequality that every point satisfies, "x1 <= x2"; repeatable.', multiple=True
+        _WHAT,
+        "--linear",
+        "TEXT",
+        'An inequality that every point satisfies, "x[0] <= x[1]"; repeatable.',
+        multiple=True,
     ),
     _text(_WHAT, "--option", "KEY=VALUE", "An option of the problem; or its seed.", "options", multiple=True),
     _number(

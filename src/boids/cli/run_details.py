@@ -31,7 +31,7 @@ _STANDING = {
 def show(store: str, given: str | None, *, trials: int | None, plot: str | None, as_json: bool) -> None:
     """Write what there is to know about a run, the latest if none is given; `trials` of the best are listed."""
     plot = picture.checked(plot)
-    run_id = shelf.latest(store) if given is None else shelf.find(store, given)
+    run_id = shelf.found_or_latest(store, given)
     (summary,) = (each for each in Store(store).runs() if each.id == run_id)
     stored = shelf.read(store, run_id)
     optimizer, status = Optimizer.stored(store, run_id)

@@ -28,11 +28,11 @@ def chosen(given: Mapping[str, bool], output: str | None) -> Form:
     return form
 
 
-def export(store: str, given: str, *, form: Form, output: str | None) -> None:
-    """Write all trials of a run, to a file or to stdout."""
+def export(store: str, given: str | None, *, form: Form, output: str | None) -> None:
+    """Write all trials of a run, the latest if none is given, to a file or to stdout."""
     if output is not None:
         _refuse_store(store, output)
-    stored = shelf.read(store, shelf.find(store, given))
+    stored = shelf.read(store, shelf.found_or_latest(store, given))
     space = shelf.space_of(stored)
     columns = tables.table(stored.rows, [space.decode(row.unit) for row in stored.rows])
     if output is not None:

@@ -7,9 +7,9 @@ from boids.cli.output import emit, emit_json
 from boids.replay import replay
 
 
-def make_again(store: str, given: str, *, as_json: bool) -> int:
+def make_again(store: str, given: str | None, *, as_json: bool) -> int:
     """Write what came of it, and return the exit code: 1 if a proposal differs."""
-    run_id = shelf.find(store, given)
+    run_id = shelf.found_or_latest(store, given)
     stored = shelf.read(store, run_id)
     found = replay(shelf.restored(store, stored).setup, stored.rows)
     if as_json:

@@ -53,6 +53,11 @@ def space_of(stored: StoredRun) -> Space:
         return Space.from_manifest(setup.space)
 
 
+def found_or_latest(store: str, given: str | None) -> str:
+    """Return the id of the run that `given` stands for, or of the one that was begun last."""
+    return latest(store) if given is None else find(store, given)
+
+
 def latest(store: str) -> str:
     """Return the id of the run that was begun last."""
     known = runs(store)

@@ -62,6 +62,10 @@ class Names:
         parameter = self.space.parameters.get(name)
         if parameter is not None:
             return f"{name!r} is {parameter.kind}, and has no number that could be added up."
+        vector = name.rstrip("0123456789")
+        if vector != name and vector in self.vectors:
+            first, last = f"{vector}[0]", f"{vector}[{len(self.vectors[vector]) - 1}]"
+            return f"the space has no {name!r}; {vector!r} is a vector, its components are {first} to {last}."
         known = [each for each, parameter in self.space.parameters.items() if parameter.is_numeric]
         hint = did_you_mean(name, known, f"it has {shorten(known)}.")
         return f"the space has no {name!r}; {hint}"
