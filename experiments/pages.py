@@ -61,7 +61,8 @@ def final_values(table: Table) -> str:
 def against_the_best(table: Table, method: str = "BOIDS") -> str:
     """Return a row per problem: a method, the best of the others, and how far behind it is as a share of the range.
 
-    The range is that of the means of all methods. A method with fewer runs than most is marked.
+    The range ends at the worst mean of a method with at least half of the runs: a single run must not widen it. Among
+    the best every method counts, and one with fewer runs than most is marked.
     """
     found = findings(table, curves=False)
     names = found["methods"]
@@ -70,12 +71,13 @@ def against_the_best(table: Table, method: str = "BOIDS") -> str:
         values = {names[each["method"]]: each for each in problem["finals"]["values"] if each["mean"] is not None}
         if method not in values or len(values) < 3:
             continue
-        (best, label), *_, (worst, last) = sorted((values[name]["mean"], name) for name in values if name != method)
+        counts = Counter(run.method for run in table.runs if run.problem == problem["label"])
+        others = sorted((values[name]["mean"], name) for name in values if name != method)
+        (best, label), (worst, last) = others[0], [each for each in others if 2 * counts[each[1]] >= counts[method]][-1]
         mine = values[method]["mean"]
         span = max(worst, mine) - min(best, mine)
         gap = f"{100.0 * max(0.0, mine - best) / span:.1f} %" if span > 0 else "–"
-        runs = sum(run.problem == problem["label"] and run.method == label for run in table.runs)
-        few = f" ({runs} of {found_seeds(table)} seeds)" if runs < found_seeds(table) else ""
+        few = f" ({counts[label]} of {found_seeds(table)} seeds)" if counts[label] < found_seeds(table) else ""
         cells = [with_error(values[each]["mean"], values[each]["error"]) for each in (method, label, last)]
         cells = [f"**{cells[0]}**" if mine <= best else cells[0], f"{label}{few}: {cells[1]}", f"{last}: {cells[2]}"]
         rows.append([heading(problem), *cells, gap])
