@@ -98,6 +98,17 @@ def test_log_regret_where_it_spans_decades(tmp_path):
     assert (short.get_yscale(), short.get_ylabel()) == ("linear", "best value")
 
 
+def test_a_line_far_above_the_others_is_cut_off_and_named(tmp_path):
+    for method, level in (("a", 1.0), ("b", 2.0), ("c", 3.0), ("far", 90.0)):
+        write_run(tmp_path, "p", method, 0, [level + 9.0, *(level - k / 100 for k in range(40))])
+    axes = figures.curves(load(tmp_path)).axes[0]
+    assert 3.0 < axes.get_ylim()[1] < 4.0
+    assert [text.get_text() for text in axes.texts] == ["above: far"]
+    axes = figures.curves(load(tmp_path).where(method=("a", "b", "far"))).axes[0]
+    assert axes.get_ylim()[1] > 90.0
+    assert not axes.texts
+
+
 def test_a_method_looks_the_same_everywhere(table):
     look = looks(table.methods)["CMA-BO"]
     line = figures.curves(table).axes[1].lines[table.methods.index("CMA-BO")]

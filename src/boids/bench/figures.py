@@ -37,6 +37,9 @@ _DECADES = 30.0
 #: The share of evaluations that may lie above a linear axis, how far a band may reach below the lines, as a share of
 #: their range, and the widest figure's panels in a row.
 _STEEP, _BAND, _COLUMNS = 0.08, 0.3, 3
+#: A line is far above the others if it ends so many times as far from the lowest value as they do. It is cut off if at
+#: least so many are left.
+_FAR, _FEWEST = 2.5, 3
 
 
 def save_figures(
@@ -274,16 +277,36 @@ def _draw_problem(axes: Axes, table: Table, problem: str, statistic: Statistic) 
 
 
 def _cut_beginning(axes: Axes, found: dict[str, Band], statistic: Statistic) -> None:
-    """Let a linear axis begin below the first steep descent, which would flatten all the rest."""
+    """Let a linear axis end below the first steep descent and below lines far above the others, which are named.
+
+    Both would flatten all the rest.
+    """
     last = max(line.n[-1] for line in found.values())
-    settled = np.concatenate([getattr(line, statistic)[line.n >= _STEEP * last] for line in found.values()])
-    settled = settled[np.isfinite(settled)]
-    if settled.size and settled.max() > settled.min():
-        size = settled.max() - settled.min()
+    settled = {method: getattr(line, statistic)[line.n >= _STEEP * last] for method, line in found.items()}
+    settled = {method: values[np.isfinite(values)] for method, values in settled.items() if np.isfinite(values).any()}
+    least = min((values.min() for values in settled.values()), default=0.0)
+    shown = sorted(settled.values(), key=lambda values: values[-1])
+    while len(shown) > _FEWEST and shown[-1][-1] - least > _FAR * (shown[-2][-1] - least) > 0.0:
+        shown.pop()
+    most = max((values.max() for values in shown), default=0.0)
+    if most > least:
+        size = most - least
         below = np.concatenate([_edges(line, statistic)[1] for line in found.values()])
-        lowest = min([settled.min(), *below[np.isfinite(below)]])  # a band is shown, unless it would flatten the lines
-        low = max(lowest, settled.min() - _BAND * size)
-        axes.set_ylim(low - 0.05 * size, settled.max() + 0.05 * size)
+        lowest = min([least, *below[np.isfinite(below)]])  # a band is shown, unless it would flatten the lines
+        low, high = max(lowest, least - _BAND * size), most + 0.05 * size
+        axes.set_ylim(low - 0.05 * size, high)
+        above = [method for method, values in settled.items() if values[-1] > high]
+        if above:
+            words = f"above: {', '.join(above)}"
+            axes.annotate(
+                words,
+                (0.98, 0.97),
+                xycoords="axes fraction",
+                ha="right",
+                va="top",
+                fontsize=style.TINY,
+                color=style.GREY,
+            )
 
 
 def _edges(line: Band, statistic: Statistic) -> tuple[Any, Any, Any]:
