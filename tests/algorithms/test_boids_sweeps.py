@@ -465,6 +465,7 @@ def test_spaces_with_choices_have_none():
 @pytest.mark.parametrize("method", [SWEEPING, Boids(sweep_from=40.0, sweep_probe_from=1.0, particles=6)])
 def test_they_keep_every_law_of_a_method(method, monkeypatch):
     monkeypatch.setattr(boids_sweeps, "LEAST_BUDGET", 0)
+    monkeypatch.setattr(boids_sweeps, "LEAST_DIM", 0)
     check_method(method)
 
 
