@@ -189,9 +189,9 @@ def test_crashes_do_not_keep_a_run_from_converging(kind):
     if kind == "at random":
         assert crashes > 30
     else:
-        # The model has learnt where the edge is, and what can be had there (12 seeds: one at 0.6, all others below 0.12;
-        # so the median of three fails by chance in 2 % of the cases; with one prior instead of rivals 0.43). Proposals
-        # beside an edge crash now and then; most must not.
+        # The model has learnt where the edge is, and what can be had there (12 seeds: one 0.6, the others below 0.12,
+        # so that the median of three is too large by chance in 2 % of the cases; with one prior instead of rivals
+        # 0.43). Proposals beside an edge crash now and then; most must not.
         assert 0 < crashes < 0.5 * 3 * 50
         assert np.median(best) < 0.15
 
