@@ -28,7 +28,7 @@ from boids.errors import StoreError
 from boids.plain import AnyArray
 
 #: Goes up by one whenever an older boids could misread what this one writes.
-VERSION = 6
+VERSION = 7
 _FORMAT = "boids-snapshot"
 
 

@@ -14,19 +14,28 @@ alpha   acquisition value, to be minimised
 K       termination factor: the subspace is left when K > K_max
 
 With many evaluations per parameter sweeps take the place of the subspaces if their first steps show that parameters
-matter each for itself, and with fewer if most of them do: boids_sweeps.py, which is ours.
+matter each for itself, and with fewer if most of them do: boids_sweeps.py, which is ours. So is beginning anew in small
+subspaces where a run with many evaluations per parameter stands still: boids_beginnings.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeVar, final
+from typing import Any, ClassVar, TypeVar, cast, final
 
 import numpy as np
 
 from boids.algorithms import boids_guests, boids_rivals, boids_sweeps
-from boids.algorithms.boids_beginnings import around_guests, first_run, in_subspaces, patience_rules, restarted
+from boids.algorithms.boids_beginnings import (
+    around_guests,
+    first_run,
+    in_subspaces,
+    patience_rules,
+    renewed,
+    restarted,
+    stands_still,
+)
 from boids.algorithms.boids_climb import Ground, climb_from_line
 from boids.algorithms.boids_design import initial_design
 from boids.algorithms.boids_lines import (
@@ -77,6 +86,7 @@ class Boids(BoidsSettings):
             budget=budget,
             asked=0,
             epoch=0,
+            kept_from=0,
             guests=np.empty(0, dtype=np.int64),
             probe=Probe.first(domain.dim, plenty) if probing else None,
             **first_run(self, domain, budget, rng, probing or plenty),
@@ -175,16 +185,18 @@ class Boids(BoidsSettings):
                 state = around_guests(self, state, history, rng)
             return boids_guests.received(state, history)
         if proposal.memo["epoch"] != state.epoch:
-            if proposal.memo["sweep"] != NO_SWEEP and state.sweep is None:
-                return boids_guests.received(state, history)  # from a sweep that was given up since
+            if cast(int, proposal.memo["epoch"]) >= state.kept_from:
+                return boids_guests.received(state, history)  # from a run that was given up since
             return state  # from before a restart: the history has it, this run does not
-        improved = state.improved(history, outcome, self.success_threshold)
+        improved, gained = (state.improved(history, outcome, least) for least in (self.success_threshold, 0.0))
         line, z = line_of(proposal), state.embedding.project(proposal.aim)
+        in_whole_space = not state.embedding.splittable and proposal.memo["dim"] == state.embedding.dim
         moved = line != DESIGN and state.swarm is not None and not outcome.failed
         state = replace(
             state,
             rows=np.append(state.rows, len(history) - 1),
             owners=np.append(state.owners, line if moved else -1),
+            standstill=state.standstill.update(gained, in_whole_space and line != DESIGN),
         )
         if state.probe is not None and history.noise is not None:
             return in_subspaces(self, state, history, rng)  # told noise ends sweeps
@@ -202,6 +214,8 @@ class Boids(BoidsSettings):
             return in_subspaces(self, state, history, rng)
         patience = state.patience.update(improved, self.tolerance(state), self.rules)
         state = replace(state, patience=patience)
+        if stands_still(self, state, history.domain):
+            return renewed(self, state, history, rng)
         if not patience.exhausted(self.rules):
             return state
         if boids_sweeps.goes_on(self, state):
@@ -265,10 +279,10 @@ class Boids(BoidsSettings):
             swarm = swarm.judged(aims, merits, state.homes, state.owners)
         if self.incumbents == "run" or history.domain.noisy:
             return swarm
-        # After a restart the subspace is the input space, so that older points have a place in it.
+        # In the input space older points have a place, too; in a smaller one only those of this run.
         ranked = Data(history.units, history.values, history.constraints, None).ranked().copy()
         if state.embedding.splittable:
-            ranked[np.setdiff1d(state.guests, state.rows)] = np.nan  # not in the subspace
+            ranked[np.setdiff1d(np.arange(len(ranked)), state.rows)] = np.nan
         if np.isnan(ranked).all():
             return swarm
         best = int(np.nanargmin(ranked))

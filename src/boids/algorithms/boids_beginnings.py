@@ -1,4 +1,4 @@
-"""How runs of BOIDS begin: in the first subspace, in the input space, after a restart, after a sweep that was given up.
+"""How runs of BOIDS begin: in the first subspace, in the input space, after a restart, a standstill, a sweep given up.
 
 A run is what a restart ends: the data that the models are made of, the swarm, and the subspace they are in.
 """
@@ -15,9 +15,11 @@ from boids.algorithms.boids_design import initial_design
 from boids.algorithms.boids_models import Fits
 from boids.algorithms.boids_settings import BoidsSettings
 from boids.algorithms.boids_state import BoidsState
+from boids.algorithms.boids_sweeps import LEAST_DIM
 from boids.blocks import schedule
 from boids.blocks.embedding import Embedding
 from boids.blocks.patience import Patience, PatienceRules
+from boids.blocks.standstill import Standstill
 from boids.blocks.sweep import Sweep, Turns
 from boids.records import Domain, History
 
@@ -55,7 +57,8 @@ def restarted(settings: BoidsSettings, state: BoidsState, domain: Domain, rng: n
     """Begin again in the input space; the history stays, this run starts without data."""
     embedding, remaining = Embedding.identity(state.input_dim), state.budget - state.asked
     fresh = _fresh_run(settings, embedding, domain, remaining, rng, state.sweep is not None, state.epoch + 1)
-    return replace(state, epoch=state.epoch + 1, embedding=embedding, probe=None, **fresh)
+    epoch = state.epoch + 1
+    return replace(state, epoch=epoch, kept_from=epoch, embedding=embedding, probe=None, **fresh)
 
 
 def in_subspaces(settings: BoidsSettings, state: BoidsState, history: History, rng: np.random.Generator) -> BoidsState:
@@ -63,6 +66,33 @@ def in_subspaces(settings: BoidsSettings, state: BoidsState, history: History, r
     first = first_run(settings, history.domain, state.budget - state.asked, rng, sweeping=False)
     epoch, guests = state.epoch + bool(state.asked), np.union1d(state.guests, state.rows)
     return boids_guests.invited(replace(state, epoch=epoch, guests=guests, probe=None, **first), history)
+
+
+def stands_still(settings: BoidsSettings, state: BoidsState, domain: Domain) -> bool:
+    """Whether a run in the whole space has gained nothing for long, and there is time for another in subspaces.
+
+    Not in noise, where it takes more evaluations to see a gain, nor with sweeps, which go on in a way of their own.
+    """
+    per_parameter, patience = settings.renew_from, settings.renew_after
+    if per_parameter is None or state.budget < per_parameter * state.input_dim or state.input_dim < LEAST_DIM:
+        return False
+    if domain.noisy or state.sweep is not None or state.initial_dim >= state.input_dim:
+        return False
+    return state.standstill.is_over(patience) and state.budget - state.asked >= patience
+
+
+def renewed(settings: BoidsSettings, state: BoidsState, history: History, rng: np.random.Generator) -> BoidsState:
+    """Begin anew in small subspaces, laid through the best point; all else takes part when they have grown."""
+    merits = state.data(history).ranked()
+    if np.isnan(merits).all():
+        return state  # nothing to lay them through: patience will tell when to leave
+    best = int(state.rows[np.nanargmin(merits)])
+    first = first_run(settings, history.domain, state.budget - state.asked, rng, sweeping=False)
+    embedding = replace(first["embedding"], centre=np.array(history.units[best]))
+    queue = initial_design(settings, embedding, history.domain, first["design_size"], rng, boids_guests.DESIGN_EXTENT)
+    first |= {"embedding": embedding, "queue": queue, "standstill": state.standstill.renewed()}
+    guests = np.union1d(state.guests, state.rows)
+    return boids_guests.invited(replace(state, epoch=state.epoch + 1, guests=guests, **first), history)
 
 
 def around_guests(settings: BoidsSettings, state: BoidsState, history: History, rng: np.random.Generator) -> BoidsState:
@@ -93,6 +123,7 @@ def _fresh_run(
         "swarm": None,
         "moves": np.empty(0, dtype=np.int64),
         "patience": Patience.fresh(patience_rules(settings)),
+        "standstill": Standstill(),
         "fits": Fits(),
         "to_beat": np.inf,
         "sweep": Sweep.first(embedding.dim, rng) if sweeping else None,

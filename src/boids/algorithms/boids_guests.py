@@ -13,7 +13,8 @@ has no guests):
   with them, and they neither use up patience nor restore it. After a restart, which begins without the method's own
   outcomes, the guests are there again: they are what the user knows.
 
-What a sweep has found that was given up for subspaces (boids_sweeps.py) is a guest of all that follows, too.
+What was found by a sweep that was given up for subspaces (boids_sweeps.py), or by a run that stood still and began anew
+(boids_beginnings.py), is a guest of all that follows, too.
 
 Notation
 --------

@@ -91,6 +91,15 @@ class BoidsSettings:
         4, "ours: few bad first subspaces; None, paper and BAxUS: the d_0 ≤ 3 whose splits end closest to D", least=1
     )
     budget_until_input_dim: int | None = setting(None, "released code: the whole budget; paper: 1000", least=1)
+    renew_from: float | None = setting(
+        6.0,
+        "ours: from so many evaluations per parameter on (20 parameters) a search that stands still in the whole space "
+        "begins anew in subspaces, through the best point (not with sweeps or noise); None: never",
+        least=1,
+    )
+    renew_after: int = setting(
+        50, "ours: evaluations in the whole space without a gain, doubled after every beginning in vain", least=1
+    )
     centred_on_guests: bool = setting(
         True, "ours: the first subspace goes through the best point known beforehand; False: the middle of the box"
     )
@@ -155,6 +164,7 @@ class BoidsSettings:
             "unskew": False,
             "max_points": None,
             "sweep_from": None,
+            "renew_from": None,
             "termination_max": 7,
             "initial_dim": None,
         }
@@ -175,6 +185,7 @@ class BoidsSettings:
             "search_precision": "double",
             "max_points": None,
             "sweep_from": None,
+            "renew_from": None,
             "termination_max": 7,
             "initial_dim": None,
         }

@@ -18,6 +18,7 @@ from boids.algorithms.boids_models import Data, Fits
 from boids.blocks.embedding import Embedding
 from boids.blocks.merit import violations
 from boids.blocks.patience import Patience
+from boids.blocks.standstill import Standstill
 from boids.blocks.swarm import Swarm
 from boids.blocks.sweep import Probe, Sweep, Turns
 from boids.records import BoolArray, Domain, FloatArray, History, IntArray, Outcome
@@ -33,7 +34,8 @@ class BoidsState:
     initial_dim: int
     splits: int
     asked: int
-    epoch: int  # restarts so far, a sweep that was given up included
+    epoch: int  # restarts so far, new beginnings and a sweep that was given up included
+    kept_from: int  # the first epoch whose outcomes are still in use, if only as guests
     embedding: Embedding
     design_size: int
     queue: FloatArray  # design points not handed out yet (k, d)
@@ -43,8 +45,9 @@ class BoidsState:
     owners: IntArray  # the line that each of these rows was found on, -1 for none (n,)
     homes: IntArray  # where in `rows` each particle began (m,)
     patience: Patience
+    standstill: Standstill  # in the whole space
     fits: Fits
-    guests: IntArray  # rows that this method did not propose, or in a sweep that it gave up; in use or not
+    guests: IntArray  # rows that this method did not propose, or in a run that it gave up; in use or not
     to_beat: float  # noisy runs: what a value must be below to count as a success
     sweep: Sweep | None  # None: none in this run
     turns: Turns
