@@ -5,8 +5,8 @@
 
 Three objectives that nothing else was chosen on, each the weights of a small network with one hidden layer: a pendulum
 that has to swing up and stay there, the same with a pole on a cart, and a function of two inputs to be learnt. What a
-weight does depends on the others. Every seed has another middle of the box. "probe" is the default; "sweeps" goes on
-with them whatever their first steps show; "subspaces" has no sweeps at all.
+weight does depends on the others. Every seed has another middle of the box. "probe" is the default, without the new
+beginnings of standstill.py; "sweeps" goes on with them whatever their first steps show; "subspaces" has no sweeps.
 Results go to probes.jsonl beside this file; runs that are there already are not repeated.
 """
 
@@ -27,7 +27,11 @@ from boids.blocks.sweep import Probe
 
 BUDGET = 400
 SEEDS = range(5)
-VARIANTS = {"probe": {}, "sweeps": {"sweep_probe_from": None}, "subspaces": {"sweep_from": None}}
+VARIANTS = {
+    "probe": {"renew_from": None},
+    "sweeps": {"sweep_probe_from": None},
+    "subspaces": {"sweep_from": None, "renew_from": None},
+}
 #: The middle of the box is moved by up to this share of its half side.
 MOVED = 0.3
 

@@ -98,7 +98,7 @@ class BoidsSettings:
         least=1,
     )
     renew_after: int = setting(
-        50, "ours: evaluations in the whole space without a gain, doubled after every beginning in vain", least=1
+        100, "ours: evaluations in the whole space without a gain, doubled after every beginning in vain", least=1
     )
     centred_on_guests: bool = setting(
         True, "ours: the first subspace goes through the best point known beforehand; False: the middle of the box"
