@@ -11,7 +11,7 @@ from boids import Bool, Float, Optimizer, Space, minimize
 from boids.algorithms import Boids, boids, boids_beginnings
 from boids.algorithms.boids_beginnings import stands_still
 from boids.blocks.standstill import Standstill
-from boids.records import Domain
+from boids.records import Domain, History
 from boids.testing import check_method
 
 DIM = 20
@@ -160,24 +160,29 @@ def test_not_when_the_evaluations_are_about_to_end():
     assert restarts(tight).max() == 0
 
 
+def before_anything(domain, noise=None):
+    return History(np.empty((0, domain.dim)), np.empty(0), noise=noise, space=domain)
+
+
 @pytest.mark.parametrize(
-    ("settings", "domain", "budget"),
+    ("settings", "history", "budget"),
     [
-        ({"embedding": False}, Domain(DIM), 1000),
-        ({"initial_dim": DIM}, Domain(DIM), 1000),
-        ({}, Domain(DIM, noisy=True), 1000),
-        ({}, Domain(DIM - 1), 1000),
-        ({"renew_from": 6.0}, Domain(DIM), 6 * DIM - 1),
-        ({"renew_from": None}, Domain(DIM), 1000),
+        ({"embedding": False}, before_anything(Domain(DIM)), 1000),
+        ({"initial_dim": DIM}, before_anything(Domain(DIM)), 1000),
+        ({}, before_anything(Domain(DIM, noisy=True)), 1000),
+        ({}, before_anything(Domain(DIM), noise=np.empty(0)), 1000),
+        ({}, before_anything(Domain(DIM - 1)), 1000),
+        ({"renew_from": 6.0}, before_anything(Domain(DIM)), 6 * DIM - 1),
+        ({"renew_from": None}, before_anything(Domain(DIM)), 1000),
     ],
 )
-def test_not_without_subspaces_nor_in_noise_nor_with_few_evaluations_or_parameters(settings, domain, budget):
+def test_not_without_subspaces_nor_in_noise_nor_with_few_evaluations_or_parameters(settings, history, budget):
     method = replace(METHOD, **settings)
-    state = method.init(domain, budget, np.random.default_rng(0))
-    assert not stands_still(method, replace(state, standstill=Standstill(500)), domain)
-    plain = METHOD.init(Domain(DIM), budget, np.random.default_rng(0))
-    assert stands_still(METHOD, replace(plain, standstill=Standstill(WAIT)), Domain(DIM))
-    assert not stands_still(METHOD, replace(plain, standstill=Standstill(WAIT - 1)), Domain(DIM))
+    state = method.init(history.domain, budget, np.random.default_rng(0))
+    assert not stands_still(method, replace(state, standstill=Standstill(500)), history)
+    plain, usual = METHOD.init(Domain(DIM), budget, np.random.default_rng(0)), before_anything(Domain(DIM))
+    assert stands_still(METHOD, replace(plain, standstill=Standstill(WAIT)), usual)
+    assert not stands_still(METHOD, replace(plain, standstill=Standstill(WAIT - 1)), usual)
 
 
 @pytest.mark.parametrize("count", [40, 47])

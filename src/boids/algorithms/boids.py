@@ -214,7 +214,7 @@ class Boids(BoidsSettings):
             return in_subspaces(self, state, history, rng)
         patience = state.patience.update(improved, self.tolerance(state), self.rules)
         state = replace(state, patience=patience)
-        if stands_still(self, state, history.domain):
+        if stands_still(self, state, history):
             return renewed(self, state, history, rng)
         if not patience.exhausted(self.rules):
             return state

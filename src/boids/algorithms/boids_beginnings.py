@@ -68,15 +68,17 @@ def in_subspaces(settings: BoidsSettings, state: BoidsState, history: History, r
     return boids_guests.invited(replace(state, epoch=epoch, guests=guests, probe=None, **first), history)
 
 
-def stands_still(settings: BoidsSettings, state: BoidsState, domain: Domain) -> bool:
+def stands_still(settings: BoidsSettings, state: BoidsState, history: History) -> bool:
     """Whether a run in the whole space has gained nothing for long, and there is time for another in subspaces.
 
-    Not in noise, where it takes more evaluations to see a gain, nor with sweeps, which go on in a way of their own.
+    Not in noise, told or not, in which a gain is hard to see, nor with sweeps, which go on in a way of their own.
     """
     per_parameter, patience = settings.renew_from, settings.renew_after
     if per_parameter is None or state.budget < per_parameter * state.input_dim or state.input_dim < LEAST_DIM:
         return False
-    if domain.noisy or state.sweep is not None or state.initial_dim >= state.input_dim:
+    if history.domain.noisy or history.noise is not None:
+        return False
+    if state.sweep is not None or state.initial_dim >= state.input_dim:
         return False
     return state.standstill.is_over(patience) and state.budget - state.asked >= patience
 
