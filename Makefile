@@ -36,7 +36,7 @@ format: $(VENV)/.installed-test  ## rewrite files in the house format
 	$(BIN)/ruff check --fix .
 
 test: lint  ## lint, types and the test suite (all but the long statistics of test-slow)
-	$(BIN)/pytest -n 2 -m "not slow"
+	$(BIN)/pytest -n 2 -m "not slow" --durations 20 --durations-min 5
 
 test-slow: $(VENV)/.installed-test  ## the long statistics
 	$(BIN)/pytest -n 2 -m slow
