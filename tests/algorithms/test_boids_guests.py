@@ -5,10 +5,12 @@ import pytest
 from desk import HASTY, QUICK, Desk, sphere
 
 from boids import FAILED, Bool, Categorical, Float, Int, Optimizer, Space, plain
-from boids.algorithms import Boids, RandomSearch, boids_guests
+from boids.algorithms import Boids, RandomSearch
+from boids.algorithms.boids_design import EXTENT_AROUND, initial_design, laid_through
 from boids.algorithms.boids_guests import held
 from boids.algorithms.boids_models import Beliefs, Fits
 from boids.algorithms.boids_state import BoidsState
+from boids.blocks.embedding import Embedding
 from boids.placement import Placement
 from boids.records import Domain
 from boids.space.linear import LinearConstraints
@@ -57,9 +59,9 @@ def test_the_subspaces_are_laid_through_the_best_guest():
 
 def test_the_design_surrounds_the_guest_and_has_its_usual_size():
     desk = told(Desk(HASTY, Domain(30)), (uniform(30), 1.0)).go(lambda u: 2.0, 6)
-    z = desk.state.aims(desk.history)[~desk.state.invited]
+    z = desk.state.aims(desk.history)[~desk.state.of_guests]
     assert len(z) == 5
-    assert 0.5 * boids_guests.DESIGN_EXTENT < np.abs(z).max() <= boids_guests.DESIGN_EXTENT
+    assert 0.5 * EXTENT_AROUND < np.abs(z).max() <= EXTENT_AROUND
     assert desk.ask().memo["line"] != -1
 
 
@@ -121,7 +123,7 @@ def test_without_guests_or_when_told_so_there_is_no_centre():
     desk = told(Desk(off, Domain(20)), (uniform(20), -1.0)).go(sphere, 8)
     assert desk.state.embedding.centre is None
     assert len(desk.state.guests) == 1
-    assert not desk.state.invited.any()
+    assert not desk.state.of_guests.any()
     # All guests failed: there is nothing to go through.
     assert told(Desk(HASTY, Domain(20)), (uniform(20), np.nan)).go(sphere, 3).state.embedding.centre is None
 
@@ -151,23 +153,23 @@ def test_the_design_satisfies_linear_constraints_around_a_centre_as_well():
 
 def test_guests_take_part_as_soon_as_the_subspace_has_them_and_all_in_the_input_space():
     desk = told(Desk(HASTY, Domain(20)), *((uniform(20, k), 10.0 - k) for k in range(4))).go(lambda u: 99.0, 8)
-    assert np.sum(desk.state.invited) == 1
+    assert np.sum(desk.state.of_guests) == 1
     inside = desk.state.embedding.lift(uniform(desk.state.embedding.dim, 9))
     told(desk, (inside, -3.0))
-    assert np.sum(desk.state.invited) == 2
+    assert np.sum(desk.state.of_guests) == 2
     assert desk.state.swarm.leader_value == -3.0
     np.testing.assert_allclose(desk.state.embedding.lift(desk.state.swarm.leader), inside, atol=1e-12)
     told(desk, (uniform(20, 77), -7.0))  # better, but not in the subspace
     assert desk.state.swarm.leader_value == -3.0
     while desk.state.embedding.dim < 20:
-        assert np.sum(desk.state.invited) == 2
+        assert np.sum(desk.state.of_guests) == 2
         desk.go(lambda u: 99.0, 1)
     # Four, two more, and the middle of the box.
-    assert np.sum(desk.state.invited) == 7 == desk.algorithm.diagnostics(desk.state)["guests"]
+    assert np.sum(desk.state.of_guests) == 7 == desk.algorithm.diagnostics(desk.state)["guests"]
     assert desk.state.swarm.leader_value == -7.0
     images = desk.state.embedding.lift(desk.state.aims(desk.history))
     np.testing.assert_allclose(images, desk.history.units[desk.state.rows], atol=1e-12)
-    assert set(desk.state.owners[desk.state.invited]) == {-1}
+    assert set(desk.state.owners[desk.state.of_guests]) == {-1}
     while not desk.state.epoch:
         desk.go(lambda u: 99.0, 1)
     assert desk.state.rows.tolist() == desk.state.guests.tolist()  # after a restart they alone are known
@@ -246,6 +248,29 @@ def test_in_a_mixed_space_the_centre_is_known_in_every_subspace():
         image = desk.state.embedding.lift(desk.state.aims(desk.history)[desk.state.rows == 0])
         np.testing.assert_array_equal(domain.snapping(image)[0], guest)
     assert len(dims) > 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_point_of_the_design_is_the_centre_itself(seed):
+    """A small move changes no integer, let alone a category: such points move on until one does."""
+    domain = Placement(Space({"n": Int(0, 3, shape=6), "kind": Categorical(["a", "b", "c"])}), None, False).domain(0)
+    rng = np.random.default_rng(seed)
+    centre = np.asarray(domain.snapping(rng.uniform(-1, 1, domain.dim)))
+    embedding = Embedding.random(domain.dim, 2, rng)
+    embedding, design = laid_through(HASTY, embedding, centre, domain, 20, rng)
+    near = initial_design(HASTY, embedding, domain, 20, rng, EXTENT_AROUND)
+    assert (domain.snapping(embedding.lift(near)) == centre).all(axis=-1).sum() >= 5
+    assert (domain.snapping(embedding.lift(design)) == centre).all(axis=-1).sum() == 0
+
+
+def test_more_points_than_the_design_has_stay_around_a_guest_that_is_under_way():
+    desk = Desk(HASTY, Domain(30))
+    desk.guest(uniform(30))
+    points = [desk.ask() for _ in range(8)]  # five of the design, and nothing is known yet
+    z = [desk.state.embedding.project(point.aim) for point in points]
+    assert desk.state.embedding.centre is not None
+    assert len(desk.state.rows) == 0
+    assert 0.5 * EXTENT_AROUND < np.abs(z).max() <= EXTENT_AROUND + 1e-9
 
 
 @pytest.mark.parametrize("options", [{}, {"noisy": True}, {"n_constraints": 2}, {"noisy": True, "n_constraints": 1}])

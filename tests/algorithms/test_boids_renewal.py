@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boids import Bool, Float, Optimizer, Space, minimize
+from boids import FAILED, Bool, Float, Optimizer, Space, minimize
 from boids.algorithms import Boids, boids, boids_beginnings
 from boids.algorithms.boids_beginnings import stands_still
+from boids.blocks.embedding import Embedding
 from boids.blocks.standstill import Standstill
-from boids.records import Domain, History
+from boids.records import Domain, History, Outcome
 from boids.testing import check_method
 
 DIM = 20
@@ -160,29 +161,63 @@ def test_not_when_the_evaluations_are_about_to_end():
     assert restarts(tight).max() == 0
 
 
-def before_anything(domain, noise=None):
-    return History(np.empty((0, domain.dim)), np.empty(0), noise=noise, space=domain)
+def one_outcome(domain, noise=None, value=1.0):
+    return History(np.zeros((1, domain.dim)), np.array([value]), noise=noise, space=domain)
+
+
+def in_the_whole_space(method, domain, budget, idle):
+    """Return a state in the whole space, with one outcome and so many idle evaluations."""
+    state = method.init(domain, budget, np.random.default_rng(0))
+    whole = Embedding.identity(domain.dim)
+    return replace(state, embedding=whole, rows=np.array([0]), owners=np.array([-1]), standstill=Standstill(idle))
 
 
 @pytest.mark.parametrize(
     ("settings", "history", "budget"),
     [
-        ({"embedding": False}, before_anything(Domain(DIM)), 1000),
-        ({"initial_dim": DIM}, before_anything(Domain(DIM)), 1000),
-        ({}, before_anything(Domain(DIM, noisy=True)), 1000),
-        ({}, before_anything(Domain(DIM), noise=np.empty(0)), 1000),
-        ({}, before_anything(Domain(DIM - 1)), 1000),
-        ({"renew_from": 6.0}, before_anything(Domain(DIM)), 6 * DIM - 1),
-        ({"renew_from": None}, before_anything(Domain(DIM)), 1000),
+        ({"embedding": False}, one_outcome(Domain(DIM)), 1000),
+        ({"initial_dim": DIM}, one_outcome(Domain(DIM)), 1000),
+        ({}, one_outcome(Domain(DIM, noisy=True)), 1000),
+        ({}, one_outcome(Domain(DIM), noise=np.ones(1)), 1000),
+        ({}, one_outcome(Domain(DIM - 1)), 1000),
+        ({"renew_from": 6.0}, one_outcome(Domain(DIM)), 6 * DIM - 1),
+        ({"renew_from": None}, one_outcome(Domain(DIM)), 1000),
+        ({}, one_outcome(Domain(DIM), value=np.nan), 1000),
     ],
 )
 def test_not_without_subspaces_nor_in_noise_nor_with_few_evaluations_or_parameters(settings, history, budget):
     method = replace(METHOD, **settings)
-    state = method.init(history.domain, budget, np.random.default_rng(0))
-    assert not stands_still(method, replace(state, standstill=Standstill(500)), history)
-    plain, usual = METHOD.init(Domain(DIM), budget, np.random.default_rng(0)), before_anything(Domain(DIM))
-    assert stands_still(METHOD, replace(plain, standstill=Standstill(WAIT)), usual)
-    assert not stands_still(METHOD, replace(plain, standstill=Standstill(WAIT - 1)), usual)
+    assert not stands_still(method, in_the_whole_space(method, history.domain, budget, 500), history)
+    usual = one_outcome(Domain(DIM))
+    assert stands_still(METHOD, in_the_whole_space(METHOD, Domain(DIM), budget, WAIT), usual)
+    assert not stands_still(METHOD, in_the_whole_space(METHOD, Domain(DIM), budget, WAIT - 1), usual)
+
+
+def test_not_before_the_whole_space_is_reached():
+    state = replace(METHOD.init(Domain(DIM), 1000, np.random.default_rng(0)), rows=np.array([0]))
+    assert not stands_still(METHOD, replace(state, standstill=Standstill(500)), one_outcome(Domain(DIM)))
+
+
+def test_what_will_begin_anew_is_not_restarted_without_its_outcomes():
+    patient = replace(METHOD, renew_after=100, termination_max=1, success_tolerance=1000)
+    assert restarts(run(90, patient, values=falling_until(10))).max() == 0
+    without = run(90, replace(patient, renew_from=None), values=falling_until(10))
+    assert restarts(without).max() >= 1
+
+
+def test_where_everything_fails_a_run_is_restarted_nonetheless():
+    optimizer = Optimizer(BOX, budget=300, method=replace(METHOD, termination_max=1), seed=3)
+    for _ in range(90):
+        optimizer.tell(optimizer.ask(), FAILED)
+    assert restarts(optimizer).max() >= 1
+
+
+def test_an_outcome_that_is_no_better_than_what_was_given_up_is_no_gain():
+    state = in_the_whole_space(METHOD, Domain(DIM), 1000, 0)
+    state = replace(state, rows=np.array([1]), guests=np.array([0]))
+    history = History(np.zeros((3, DIM)), np.array([1.0, 5.0, 3.0]), space=Domain(DIM))
+    assert state.improved(history, Outcome(3.0), 0.0)
+    assert not state.improved(history, Outcome(3.0), 0.0, np.array([0, 1]))
 
 
 @pytest.mark.parametrize("count", [40, 47])
@@ -222,4 +257,4 @@ def test_it_keeps_every_law_of_a_method(monkeypatch):
     monkeypatch.setattr(boids, "renewed", counted)
     method = replace(METHOD, initial_dim=1, new_bins=1, n_init=3, particles=4, termination_max=1, renew_after=2)
     check_method(method, laws=LAWS)
-    assert len(begun) > 20
+    assert len(begun) > 10

@@ -62,7 +62,9 @@ def test_a_surrogate_that_somebody_has_chosen_has_no_rivals():
     for changes in ({"kernel": "rbf"}, {"lengthscale_spread": 0.5}, {"noise_prior": "none"}):
         chosen = replace(own, **changes)
         assert priors(Boids(surrogate=chosen)) == (chosen,)
-    assert {p.signal_variance for p in priors(Boids(surrogate=replace(own, signal_variance=5.0)))} == {5.0}
+    # The variance of runs with sweeps is ours, any other somebody's choice.
+    assert [p.signal_variance for p in priors(Boids(surrogate=replace(own, signal_variance=5.0)))] == [5.0] * len(NAMES)
+    assert len(priors(Boids(surrogate=replace(own, signal_variance=2.0)))) == 1
     assert not Boids.paper().rivals
     assert not Boids.released().rivals
 
@@ -142,6 +144,11 @@ def test_a_split_carries_every_rival_with_its_score():
         assert new.fit.fitted_at == 0
         np.testing.assert_allclose(new.fit.hyper.lengthscales, old.fit.hyper.lengthscales[parent] * np.sqrt([2, 2, 1]))
     assert carried.objective is carried.rivals[-1].fit
+
+
+def test_a_split_leaves_the_noise_as_it_was_fitted():
+    noisy = Fit(Hyperparameters(np.ones(2), 1.0, 1.5), 20)  # of an objective that is said to be noisy
+    assert noisy.carried(Surrogate.regularised(), np.array([0, 0, 1])).hyper.noise_variance == 1.5
 
 
 def test_the_run_says_which_is_believed():

@@ -440,7 +440,19 @@ def test_they_wait_for_the_first_success():
 def test_noise_that_is_told_ends_them():
     optimizer = run(DESIGN_POINTS + 2)
     optimizer.tell(optimizer.ask(), Measurement(1.0, noise_variance=0.1))
-    assert optimizer.ask().info["phase"] == "line"
+    trial = optimizer.ask()
+    assert trial.info["phase"] == "line"
+    assert trial.info["restarts"] == 0  # they go on where the sweep has led
+    assert optimizer.diagnostics["sweeps"] is None
+    assert optimizer.diagnostics["signal_variance"] == 1.0
+
+
+def test_results_that_are_known_to_be_noisy_leave_no_sweep_to_begin():
+    optimizer = Optimizer([(-1.0, 1.0)] * 4, budget=100, method=SWEEPING, seed=0)
+    optimizer.add_trials([([0.1, 0.2, 0.3, 0.4], Measurement(1.0, noise_variance=0.1))])
+    assert optimizer.diagnostics["sweeps"] is None
+    assert optimizer.ask().info["phase"] == "design"
+    assert optimizer.diagnostics["restarts"] == 0
 
 
 def test_settings_of_ones_own_are_kept():

@@ -33,11 +33,13 @@ from boids.algorithms.boids_beginnings import (
     in_subspaces,
     patience_rules,
     renewed,
+    renews,
     restarted,
     stands_still,
+    without_sweeps,
 )
 from boids.algorithms.boids_climb import Ground, climb_from_line
-from boids.algorithms.boids_design import initial_design
+from boids.algorithms.boids_design import EXTENT_AROUND, laid_through
 from boids.algorithms.boids_lines import (
     acquisition_function,
     best_allowed,
@@ -114,7 +116,8 @@ class Boids(BoidsSettings):
             return replace(state, queue=rest), self._proposal(state, point, DESIGN)
         if not len(state.rows):
             # Every design point is still being evaluated: one more of its kind.
-            point = rng.uniform(-1.0, 1.0, state.embedding.dim)
+            extent = 1.0 if state.embedding.centre is None else EXTENT_AROUND
+            point = rng.uniform(-extent, extent, state.embedding.dim)
             return state, self._proposal(state, under_way.apart(point, history, state.embedding, rng), DESIGN)
 
         watch = Stopwatch()
@@ -146,11 +149,9 @@ class Boids(BoidsSettings):
                 # Points under way must be improved upon as well, or they would be proposed again.
                 best = beliefs.objective.outputs[n_known:].min(initial=judgement.best_merit)
                 ground, merits = Ground(embedding, domain), judgement.merits
-                swept = None
-                if history.noise is None:
-                    swept = boids_sweeps.swept(
-                        state, beliefs.objective, limits, aims, merits, ground, rng, under_way, is_new
-                    )
+                swept = boids_sweeps.swept(
+                    state, beliefs.objective, limits, aims, merits, ground, rng, under_way, is_new
+                )
                 if swept is not None:
                     state, z, turn, notes = swept
                 else:
@@ -180,15 +181,18 @@ class Boids(BoidsSettings):
         rng: np.random.Generator,
     ) -> BoidsState:
         """Move the particle of the proposal's line; leave the subspace when patience is exhausted."""
+        if proposal.is_guest and not state.asked and not outcome.failed:
+            state = around_guests(self, state, history, rng)
+        if state.sweep is not None and history.noise is not None:
+            state = without_sweeps(self, state, history, rng)
         if proposal.is_guest:
-            if not state.asked and not outcome.failed:
-                state = around_guests(self, state, history, rng)
             return boids_guests.received(state, history)
         if proposal.memo["epoch"] != state.epoch:
             if cast(int, proposal.memo["epoch"]) >= state.kept_from:
                 return boids_guests.received(state, history)  # from a run that was given up since
             return state  # from before a restart: the history has it, this run does not
-        improved, gained = (state.improved(history, outcome, least) for least in (self.success_threshold, 0.0))
+        improved = state.improved(history, outcome, self.success_threshold)
+        gained = state.improved(history, outcome, 0.0, np.union1d(state.rows, state.guests))
         line, z = line_of(proposal), state.embedding.project(proposal.aim)
         in_whole_space = not state.embedding.splittable and proposal.memo["dim"] == state.embedding.dim
         moved = line != DESIGN and state.swarm is not None and not outcome.failed
@@ -198,8 +202,6 @@ class Boids(BoidsSettings):
             owners=np.append(state.owners, line if moved else -1),
             standstill=state.standstill.update(gained, in_whole_space and line != DESIGN),
         )
-        if state.probe is not None and history.noise is not None:
-            return in_subspaces(self, state, history, rng)  # told noise ends sweeps
         if line == DESIGN:
             return self._join(state, z, outcome, rng)
         if moved:
@@ -218,7 +220,7 @@ class Boids(BoidsSettings):
             return renewed(self, state, history, rng)
         if not patience.exhausted(self.rules):
             return state
-        if boids_sweeps.goes_on(self, state):
+        if boids_sweeps.goes_on(self, state) or renews(self, state, history):
             return replace(state, patience=Patience.fresh(self.rules))
         left = self._split(state, rng) if state.embedding.splittable else restarted(self, state, history.domain, rng)
         return boids_guests.invited(left, history)
@@ -231,7 +233,7 @@ class Boids(BoidsSettings):
             "restarts": state.epoch,
             "evaluations_in_run": len(state.rows),
             "guests": len(state.guests),
-            "guests_in_use": int(np.count_nonzero(state.invited)),
+            "guests_in_use": int(np.count_nonzero(state.of_guests)),
             "K": state.patience.factor,
             "successes": state.patience.successes,
             "failures": state.patience.failures,
@@ -314,8 +316,7 @@ class Boids(BoidsSettings):
         use = self.centred_on_guests and state.embedding.splittable
         centre = boids_guests.best_guest(state, history, pending) if use else None
         if centre is not None:
-            embedding, extent = replace(state.embedding, centre=centre), boids_guests.DESIGN_EXTENT
-            queue = initial_design(self, embedding, history.domain, len(state.queue), rng, extent)
+            embedding, queue = laid_through(self, state.embedding, centre, history.domain, len(state.queue), rng)
             # Nothing but the middle of the box can have been in the subspace until now.
             nothing = np.empty(0, dtype=np.int64)
             state = replace(state, embedding=embedding, queue=queue, rows=nothing, owners=nothing)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from boids.algorithms import boids_guests, boids_sweeps
-from boids.algorithms.boids_design import initial_design
+from boids.algorithms.boids_design import initial_design, laid_through
 from boids.algorithms.boids_models import Fits
 from boids.algorithms.boids_settings import BoidsSettings
 from boids.algorithms.boids_state import BoidsState
@@ -54,9 +54,9 @@ def first_run(
 
 
 def restarted(settings: BoidsSettings, state: BoidsState, domain: Domain, rng: np.random.Generator) -> BoidsState:
-    """Begin again in the input space; the history stays, this run starts without data."""
+    """Begin again in the input space, without the outcomes of the run that ends; the history stays."""
     embedding, remaining = Embedding.identity(state.input_dim), state.budget - state.asked
-    fresh = _fresh_run(settings, embedding, domain, remaining, rng, state.sweep is not None, state.epoch + 1)
+    fresh = _fresh_run(settings, embedding, domain, remaining, rng, state.sweep is not None, again=True)
     epoch = state.epoch + 1
     return replace(state, epoch=epoch, kept_from=epoch, embedding=embedding, probe=None, **fresh)
 
@@ -68,30 +68,48 @@ def in_subspaces(settings: BoidsSettings, state: BoidsState, history: History, r
     return boids_guests.invited(replace(state, epoch=epoch, guests=guests, probe=None, **first), history)
 
 
-def stands_still(settings: BoidsSettings, state: BoidsState, history: History) -> bool:
-    """Whether a run in the whole space has gained nothing for long, and there is time for another in subspaces.
+def without_sweeps(
+    settings: BoidsSettings, state: BoidsState, history: History, rng: np.random.Generator
+) -> BoidsState:
+    """Leave all to the lines: in noise that was told, which nobody knew of, a single coordinate's step is lost.
 
-    Not in noise, told or not, in which a gain is hard to see, nor with sweeps, which go on in a way of their own.
+    A sweep that was only a probe, or has not begun, makes room for subspaces; else the lines go on where it has led.
     """
-    per_parameter, patience = settings.renew_from, settings.renew_after
+    if state.probe is not None or not state.asked:
+        return in_subspaces(settings, state, history, rng)
+    return replace(state, sweep=None, turns=Turns())
+
+
+def renews(settings: BoidsSettings, state: BoidsState, history: History) -> bool:
+    """Whether a run in the whole space that comes to a standstill will begin anew, and so is never restarted.
+
+    Not in noise, told or not, in which a gain is hard to see, nor with sweeps, which go on in a way of their own, nor
+    where everything has failed, so that there is no point to begin from.
+    """
+    per_parameter = settings.renew_from
     if per_parameter is None or state.budget < per_parameter * state.input_dim or state.input_dim < LEAST_DIM:
         return False
     if history.domain.noisy or history.noise is not None:
         return False
-    if state.sweep is not None or state.initial_dim >= state.input_dim:
+    if state.sweep is not None or state.initial_dim >= state.input_dim or state.embedding.splittable:
         return False
-    return state.standstill.is_over(patience) and state.budget - state.asked >= patience
+    return not np.isnan(history.values[state.rows]).all()
+
+
+def stands_still(settings: BoidsSettings, state: BoidsState, history: History) -> bool:
+    """Whether a run in the whole space has gained nothing for long, and there is time for another in subspaces."""
+    patience = settings.renew_after
+    if not state.standstill.is_over(patience) or state.budget - state.asked < patience:
+        return False
+    return renews(settings, state, history)
 
 
 def renewed(settings: BoidsSettings, state: BoidsState, history: History, rng: np.random.Generator) -> BoidsState:
     """Begin anew in small subspaces, laid through the best point; all else takes part when they have grown."""
-    merits = state.data(history).ranked()
-    if np.isnan(merits).all():
-        return state  # nothing to lay them through: patience will tell when to leave
-    best = int(state.rows[np.nanargmin(merits)])
+    best = int(state.rows[np.nanargmin(state.data(history).ranked())])
     first = first_run(settings, history.domain, state.budget - state.asked, rng, sweeping=False)
-    embedding = replace(first["embedding"], centre=np.array(history.units[best]))
-    queue = initial_design(settings, embedding, history.domain, first["design_size"], rng, boids_guests.DESIGN_EXTENT)
+    centre, count = np.array(history.units[best]), first["design_size"]
+    embedding, queue = laid_through(settings, first["embedding"], centre, history.domain, count, rng)
     first |= {"embedding": embedding, "queue": queue, "standstill": state.standstill.renewed()}
     guests = np.union1d(state.guests, state.rows)
     return boids_guests.invited(replace(state, epoch=state.epoch + 1, guests=guests, **first), history)
@@ -111,11 +129,11 @@ def _fresh_run(
     remaining: int,
     rng: np.random.Generator,
     sweeping: bool,
-    epoch: int = 0,
+    again: bool = False,
 ) -> dict[str, Any]:
     """Return the fields of a state whose run has only an initial design to begin with."""
     count = min(boids_sweeps.DESIGN_POINTS if sweeping else settings.n_init, max(remaining, 0))
-    near_middle = boids_sweeps.DESIGN_EXTENTS[:count, None] if sweeping and not epoch else 1.0
+    near_middle = boids_sweeps.DESIGN_EXTENTS[:count, None] if sweeping and not again else 1.0
     return {
         "design_size": count,
         "queue": initial_design(settings, embedding, domain, count, rng, near_middle),

@@ -10,8 +10,8 @@ has no guests):
   it is the best of all everything is as in the papers (experiments/warm_start.py).
 - Other guests take part as soon as the subspace has them, all of them at the latest when it has grown to the input
   space. They are data like any other, may lead the swarm and may be where a particle begins, but no line is credited
-  with them, and they neither use up patience nor restore it. After a restart, which begins without the method's own
-  outcomes, the guests are there again: they are what the user knows.
+  with them, and they neither use up patience nor restore it. After a restart, which begins without the outcomes of the
+  run that it ends, the guests are there again: they are what the user knows.
 
 What was found by a sweep that was given up for subspaces (boids_sweeps.py), or by a run that stood still and began anew
 (boids_beginnings.py), is a guest of all that follows, too.
@@ -35,8 +35,6 @@ from boids.algorithms.boids_state import BoidsState
 from boids.blocks.embedding import Embedding
 from boids.records import BoolArray, Domain, FloatArray, History, IntArray, Proposal
 
-#: The share of the subspace's width that the initial design takes up around a guest. Lines still cross the whole box.
-DESIGN_EXTENT = 0.2
 #: A guest is in the subspace if a point of it is as near as this in every coordinate of [-1, 1]^D.
 _TOLERANCE = 1e-6
 #: Guests looked at together: memory stays flat.

@@ -54,8 +54,9 @@ class Rival:
 
 def priors(settings: BoidsSettings) -> tuple[Surrogate, ...]:
     """Return what the objective may be modelled by: the rivals, or the surrogate that somebody has chosen."""
-    surrogate = settings.surrogate
-    if not settings.rivals or replace(surrogate, signal_variance=1.0) != Surrogate.regularised():
+    surrogate, default = settings.surrogate, Surrogate.regularised()
+    in_sweeps = replace(default, signal_variance=settings.sweep_signal_variance or default.signal_variance)
+    if not settings.rivals or surrogate not in (default, in_sweeps):
         return (surrogate,)
     return tuple(replace(surrogate, **changes) for changes in CHANGES.values())
 

@@ -54,14 +54,14 @@ class BoidsState:
     probe: Probe | None  # what will say whether sweeps go on; None: that is settled
 
     @property
-    def invited(self) -> BoolArray:
+    def of_guests(self) -> BoolArray:
         """Which of `rows` are guests (n,)."""
         return np.isin(self.rows, self.guests)
 
     @property
     def n_own(self) -> int:
         """How many of `rows` the method has proposed itself."""
-        return len(self.rows) - int(np.count_nonzero(self.invited))
+        return len(self.rows) - int(np.count_nonzero(self.of_guests))
 
     def aims(self, history: History, rows: IntArray | None = None) -> FloatArray:
         """Return where proposals were aimed at, which is where particles are; of `rows` or else of the whole run."""
@@ -92,18 +92,19 @@ class BoidsState:
             constraints=None if history.constraints is None else history.constraints[rows],
             noise=None if history.noise is None else history.noise[rows],
             noisy=history.domain.noisy,
-            own=~self.invited,
+            own=~self.of_guests,
         )
 
-    def improved(self, history: History, outcome: Outcome, threshold: float) -> bool:
-        """Whether the latest outcome beats the run's best before it by more than a share of that."""
+    def improved(self, history: History, outcome: Outcome, threshold: float, rows: IntArray | None = None) -> bool:
+        """Whether the latest outcome beats the best before it, of the run or of `rows`, by a share of that."""
+        rows = self.rows if rows is None else rows
         if outcome.failed:
             return False
         if history.domain.noisy and history.constraints is None:
             return outcome.value < self.to_beat
-        earlier = history.values[self.rows]
+        earlier = history.values[rows]
         if history.constraints is not None:
-            violation = violations(history.constraints[self.rows])
+            violation = violations(history.constraints[rows])
             mine = float(violations(history.constraints[-1:])[0])
             if mine > 0.0:  # less infeasible than all the others
                 known = violation[~np.isnan(violation)]

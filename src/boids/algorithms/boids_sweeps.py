@@ -32,7 +32,8 @@ DESIGN_EXTENTS = np.array([0.1, 1.0, 1.0, 1.0, 1.0])
 DESIGN_POINTS = len(DESIGN_EXTENTS)
 #: Evaluations that there must be for a probe: one that fails at once has cost a tenth of them at the most.
 LEAST_BUDGET = 10 * (DESIGN_POINTS + PROBED + 1)
-#: Parameters that there must be for a probe: with fewer, subspaces are hardly smaller than the space.
+#: Parameters that there must be for a probe, and for new beginnings: with fewer, subspaces are hardly smaller than the
+#: space.
 LEAST_DIM = 20
 #: Descents that may be evaluated at the same time.
 AT_ONCE = 3

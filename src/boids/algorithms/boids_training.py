@@ -32,7 +32,8 @@ class Fit:
         """
         copies = np.bincount(parent, minlength=len(self.hyper.lengthscales))
         lengthscales = (self.hyper.lengthscales * np.sqrt(copies))[parent]
-        return Fit(surrogate.clipped(replace(self.hyper, lengthscales=lengthscales)), 0)
+        inside = np.clip(lengthscales, *surrogate.lengthscale_bounds)  # the variances are those of before
+        return Fit(replace(self.hyper, lengthscales=inside), 0)
 
 
 @final
