@@ -40,6 +40,16 @@ class Study:
         lines = map(json.loads, rows)
         return [line for line in lines if all(line[key] == value for key, value in wanted.items())]
 
+    def means(self, problems: Iterable[str], variants: Iterable[str], decimals: int = 3) -> list[list[str]]:
+        """Return rows of a table: the problem, and mean ± standard error of the best value for every variant."""
+        variants = tuple(variants)
+
+        def cell(name: str, variant: str) -> str:
+            values = [line["fun"] for line in self.lines(problem=name, variant=variant)]
+            return mean_with_error(values, decimals)
+
+        return [[name, *(cell(name, variant) for variant in variants)] for name in problems]
+
     def make_missing(self, jobs: Iterable[tuple[Any, ...]], pool: Executor) -> None:
         """Make the runs that are not on file."""
         done = {tuple(line[key] for key in self.keys) for line in self.lines()}

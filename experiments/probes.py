@@ -19,7 +19,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
-from common import Line, Study, markdown, mean_with_error
+from common import Line, Study, markdown
 
 import boids
 from boids.algorithms import Boids
@@ -124,12 +124,10 @@ STUDY = Study(Path(__file__).with_suffix(".jsonl"), ("problem", "variant", "seed
 
 def table() -> str:
     """Return mean ± standard error of the best value, and how far changes were from adding up."""
-    rows = []
-    for name in PROBLEMS:
-        lines = {variant: STUDY.lines(problem=name, variant=variant) for variant in VARIANTS}
-        cells = [mean_with_error([line["fun"] for line in lines[variant]]) for variant in VARIANTS]
-        apart = ", ".join(f"{share:.2f}" for line in lines["probe"] for share in line["apart"])
-        rows.append([name, *cells, apart])
+    rows = STUDY.means(PROBLEMS, VARIANTS)
+    for row in rows:
+        probed = STUDY.lines(problem=row[0], variant="probe")
+        row.append(", ".join(f"{share:.2f}" for line in probed for share in line["apart"]))
     return markdown(["problem", *VARIANTS, "apart"], rows)
 
 

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from common import Line, Study, markdown, mean_with_error
+from common import Line, Study, markdown
 from probes import MOVED
 from probes import PROBLEMS as NETWORKS
 
@@ -65,11 +65,7 @@ STUDY = Study(Path(__file__).with_suffix(".jsonl"), ("problem", "variant", "seed
 
 def table() -> str:
     """Return mean ± standard error of the best value."""
-    rows = []
-    for name in PROBLEMS:
-        lines = {variant: STUDY.lines(problem=name, variant=variant) for variant in VARIANTS}
-        rows.append([name, *(mean_with_error([line["fun"] for line in lines[variant]], 2) for variant in VARIANTS)])
-    return markdown(["problem", *VARIANTS], rows)
+    return markdown(["problem", *VARIANTS], STUDY.means(PROBLEMS, VARIANTS, decimals=2))
 
 
 if __name__ == "__main__":
