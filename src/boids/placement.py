@@ -59,9 +59,12 @@ class Placement:
         return math.inf if self.noisy else self.space.size
 
     def allowed(self, unit: FloatArray) -> FloatArray:
-        """Return the point itself if it can be evaluated, else the nearest one that can."""
+        """Return the point itself if it can be evaluated, else the nearest one that can.
+
+        A point at the edge of a linear inequality is moved inside to the last bit: objectives take roots of differences.
+        """
         snapped: FloatArray = self.space.snap(unit)
-        if self.linear is None or bool(self.linear.satisfied(snapped)):
+        if self.linear is None or bool(self.linear.inside(snapped)):
             return snapped
         with blas_threads(0):  # its systems are small: further threads would only get in each other's way
             return self.linear.repair(snapped)

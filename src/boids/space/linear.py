@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from boids.errors import SpaceError, shown
-from boids.records import FloatArray, IntArray
+from boids.records import BoolArray, FloatArray, IntArray
 from boids.space.columns import Columns
 from boids.space.expression import Names
 from boids.space.inequalities import informative, read_inequalities, write_inequality
@@ -54,9 +54,9 @@ class LinearConstraints:
     """Linear equations and inequalities between the parameters of a space, in the user's units.
 
     `LinearConstraints.of` makes them. A row counts as satisfied up to 1e-9 of its range over the box, inequalities and
-    equations alike, since points are rounded on their way through the cube. What `repair` and `sample` return aims to
-    be inside the inequalities by 1e-12 of that range, so that ``C @ x <= upper`` holds exactly, except where there is
-    no room for it or where the bounds of a parameter are much larger than their distance.
+    equations alike, since points are rounded on their way through the cube. What `repair` and `sample` return is inside
+    the inequalities, so that ``C @ x <= upper`` holds exactly and an objective may take its square root, except where
+    there is no room for it or where the bounds of a parameter are much larger than their distance.
 
     Attributes
     ----------
@@ -229,6 +229,18 @@ class LinearConstraints:
         """Return whether all rows are satisfied: a bool for u (D,), an array (q,) for (q, D)."""
         return self.violation(units) == 0.0
 
+    def inside(self, units: NDArray[Any]) -> Any:
+        """Return whether the inequalities hold exactly and the equations up to rounding: a bool, or an array (q,)."""
+        units = np.asarray(units)
+        v = np.atleast_2d(units).take(self._columns.coordinates, axis=1).astype(float, copy=False)
+        holds = (self._excess(v) == 0.0).all(axis=1) & ~self._outside(v).any(axis=1)
+        return bool(holds[0]) if units.ndim == 1 else holds
+
+    def _outside(self, v: FloatArray) -> BoolArray:
+        """Return which inequalities (q, m) do not hold to the last bit, in the user's units, at coordinates v (q, k)."""
+        activity = self._columns.x(v) @ self.coefficients.T
+        return ((activity < self.lower) | (activity > self.upper)) & ~self._polytope.equations
+
     def _excess(self, v: FloatArray) -> FloatArray:
         """Return the violation (q, m) of each row at coordinates v (q, k), 0 within the tolerance."""
         activity = self._columns.y(v) @ self._by_column
@@ -238,7 +250,7 @@ class LinearConstraints:
     # The nearest allowed point
 
     def repair(self, unit: NDArray[Any]) -> FloatArray:
-        """Return the allowed point nearest to u (D,), snapped; an allowed point is only snapped.
+        """Return the allowed point nearest to u (D,), snapped; a point inside is only snapped.
 
         Nearest in the cube, with log-scaled parameters taken as linear around where they are. Parameters that have
         nothing to do with a violated row keep every bit.
@@ -247,10 +259,14 @@ class LinearConstraints:
         if repaired.ndim != 1:
             raise SpaceError(f"A point of the cube must have the shape ({self.space.dim},), got {repaired.shape}.")
         v = repaired[self._columns.coordinates]
-        excess = self._excess(v[None, :])[0]
+        excess, outside = self._excess(v[None, :])[0], self._outside(v[None, :])[0]
         for part in self._parts:
             if excess[part.rows].any():
                 v = self._repaired(part, v)
+            elif outside[part.rows].any():
+                moved = self._repaired(part, v)
+                # Where there is no room inside, all that moving leads to is another point at the edge.
+                v = v if self._outside(moved[None, :])[0, part.rows].any() else moved
         repaired[self._columns.coordinates] = v
         return repaired
 
@@ -293,7 +309,7 @@ class LinearConstraints:
             v = np.concatenate([accepted, self._walked(part, missing, rng)]) if missing else accepted
             units[:, self._columns.coordinates[part.columns]] = v
         units = np.array(self.space.snap(units))
-        for i in np.flatnonzero(~self.satisfied(units)):
+        for i in np.flatnonzero(~self.inside(units)):
             units[i] = self.repair(units[i])
         return units
 
