@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toy_methods import Toy
 
-from boids import Bool, Categorical, Float, Int, Optimizer, Space
+from boids import Bool, Categorical, Float, Int, Optimizer, Space, minimize
 from boids.placement import Placement
 from boids.space.linear import LinearConstraints
 
@@ -218,3 +218,16 @@ def test_negative_zero_is_the_same_point_as_zero():
     _, optimizer = told(Space([(-1, 1)] * 2), [np.array([0.0, 0.5]), np.array([-0.0, 0.5])])
     first, second = (trial.unit for trial in optimizer.trials)
     assert not np.array_equal(first, second)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_objectives_may_take_the_root_of_what_an_inequality_keeps_positive(seed):
+    """The best point is at the edge, where proposals used to be a rounding error outside."""
+
+    def drag(wing):
+        return math.sqrt(wing["root"] - wing["tip"]) + float(np.mean(wing["twist"] ** 2))
+
+    space = Space({"root": Float(1, 10), "tip": Float(1, 10), "twist": Float(-5, 5, shape=8)})
+    result = minimize(drag, space, 40, seed=seed, linear_constraints="tip <= root")
+    assert not any(trial.failed for trial in result.trials)
+    assert min(trial.x["root"] - trial.x["tip"] for trial in result.trials) < 1e-6

@@ -61,7 +61,7 @@ class Placement:
     def allowed(self, unit: FloatArray) -> FloatArray:
         """Return the point itself if it can be evaluated, else the nearest one that can.
 
-        A point at the edge of a linear inequality is moved inside to the last bit: objectives take roots of differences.
+        A point at the edge of a linear inequality goes inside to the last bit: objectives take roots of differences.
         """
         snapped: FloatArray = self.space.snap(unit)
         if self.linear is None or bool(self.linear.inside(snapped)):

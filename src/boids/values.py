@@ -11,6 +11,9 @@ import numpy as np
 from boids.errors import EvaluationError, TellError, shown
 from boids.records import FAILED, Measurement
 
+#: What an evaluation is asked for; it alone may fail to come.
+_VALUE = "The value"
+
 
 def positive_int(value: Any, name: str) -> int:
     """Return an integer of at least 1; floats are refused, also whole ones."""
@@ -127,7 +130,8 @@ def _constraints(constraints: Any, expected: int) -> tuple[float, ...]:
     except Exception:  # it may be an object of any library
         raise TellError(f"Constraints must be a list of {expected} numbers, got {shown(constraints)}.") from None
     if len(items) != expected:
-        hint = "; say so with n_constraints" if not expected else ""
+        hint = "" if expected else "; say so with n_constraints"
+        hint = f"; return one value for each, or say n_constraints={len(items)}" if expected and items else hint
         raise TellError(f"The run has {_counted(expected)}, but {len(items)} came{hint}.")
     return tuple(_constraint(item, i) for i, item in enumerate(items, start=1))
 
@@ -172,7 +176,7 @@ def describe_error(error: Any) -> str:
     raise TellError(f"An error must be a string or an exception, got {shown(error)}.")
 
 
-def _number(value: Any, what: str = "The value") -> float:
+def _number(value: Any, what: str = _VALUE) -> float:
     if np.ma.is_masked(value):  # NumPy would read the number behind the mask
         return math.nan
     if isinstance(value, (str, bytes)):
@@ -198,4 +202,5 @@ def _not_a_number(value: Any, what: str, error: Exception | None = None) -> Tell
         got = f"{type(value).__name__} {shown(value, 60)}"
     if error is not None:
         got = f"{got}, which cannot be converted ({shown(describe_error(error))})"
-    return TellError(f"{what} must be one real number, or boids.FAILED for an evaluation that failed; got {got}.")
+    or_failed = ", or boids.FAILED for an evaluation that failed" if what == _VALUE else ""
+    return TellError(f"{what} must be one real number{or_failed}; got {got}.")

@@ -472,7 +472,20 @@ class TestRepair:
         upper = rows @ space.decode(rng.uniform(-1, 1, 12)) + 0.1
         constraints = LinearConstraints.of(space, LinearConstraint(rows, -np.inf, upper))
         assume(constraints is not None)
-        assert np.all(rows @ space.decode(constraints.repair(rng.uniform(-1, 1, 12))) <= upper)
+        repaired = constraints.repair(rng.uniform(-1, 1, 12))
+        assert np.all(rows @ space.decode(repaired) <= upper)
+        assert constraints.inside(repaired)
+        # The outer edge of what counts as satisfied is moved inside as well.
+        most = int(np.argmax(rows @ space.decode(repaired) - upper))
+        way = rows[most] / (rows[most] @ rows[most])
+        x = space.decode(repaired)
+        edge = x + way * (upper[most] - rows[most] @ x + 2e-10 * np.abs(rows[most]).sum())
+        unit = space.encode(np.clip(edge, space.natural_low, space.natural_high))
+        assume(constraints.satisfied(unit) and not constraints.inside(unit))
+        moved = constraints.repair(unit)
+        assert constraints.inside(moved)
+        assert np.all(rows @ space.decode(moved) <= upper)
+        assert np.abs(moved - unit).max() < 1e-7
 
     @given(seeds)
     @settings(max_examples=40)

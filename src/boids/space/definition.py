@@ -71,6 +71,11 @@ def read_box(definition: Any) -> Any:
         bounds = array_of(pairs, "bounds")
     except SpaceError:  # of different lengths, or not of numbers
         bounds = np.empty(0)
+    if len(pairs) == 2 and bounds.ndim == 2 and bounds.shape[1] > 2:
+        raise SpaceError(
+            f"Bounds must be one pair (low, high) per parameter, got two rows of {bounds.shape[1]}; "
+            "write list(zip(lows, highs)), or scipy.optimize.Bounds(lows, highs)."
+        )
     if bounds.dtype.kind not in "iuf" or bounds.shape != (len(pairs), 2):
         bounds = np.array([_pair(pair, f"bounds[{i}]") for i, pair in enumerate(pairs)])  # to find the culprit
     return Float(bounds[:, 0], bounds[:, 1])

@@ -67,7 +67,10 @@ class Names:
             first, last = f"{vector}[0]", f"{vector}[{len(self.vectors[vector]) - 1}]"
             return f"the space has no {name!r}; {vector!r} is a vector, its components are {first} to {last}."
         known = [each for each, parameter in self.space.parameters.items() if parameter.is_numeric]
-        hint = did_you_mean(name, known, f"it has {shorten(known)}.")
+        written = [
+            f"{each}[0] to {each}[{len(self.vectors[each]) - 1}]" if each in self.vectors else each for each in known
+        ]
+        hint = did_you_mean(name, known, f"it has {shorten(written)}.")
         return f"the space has no {name!r}; {hint}"
 
 

@@ -237,7 +237,7 @@ class LinearConstraints:
         return bool(holds[0]) if units.ndim == 1 else holds
 
     def _outside(self, v: FloatArray) -> BoolArray:
-        """Return which inequalities (q, m) do not hold to the last bit, in the user's units, at coordinates v (q, k)."""
+        """Return which inequalities (q, m) do not hold to the last bit in the user's units, at coordinates v (q, k)."""
         activity = self._columns.x(v) @ self.coefficients.T
         return ((activity < self.lower) | (activity > self.upper)) & ~self._polytope.equations
 

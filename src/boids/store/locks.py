@@ -120,14 +120,15 @@ def describe(note: Mapping[str, Any]) -> str:
     """Return who left a note: "process 12 on host since 2026-01-01 12:00:00"."""
     try:
         since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(note["since"]))
-        where = "this process" if _is_me(note) else f"process {int(note['pid'])} on {str(note['host'])!r}"
+        where = "this process" if is_mine(note) else f"process {int(note['pid'])} on {str(note['host'])!r}"
         return f"{where} since {since}"
     except (KeyError, TypeError, ValueError, OverflowError, OSError):
         return "another process"
 
 
-def _is_me(note: Mapping[str, Any]) -> bool:
-    return bool(note["pid"] == os.getpid() and note["host"] == socket.gethostname())
+def is_mine(note: Mapping[str, Any]) -> bool:
+    """Whether this process left a note."""
+    return bool(note.get("pid") == os.getpid() and note.get("host") == socket.gethostname())
 
 
 def _open(path: str) -> tuple[tuple[int, int], _LockFile]:

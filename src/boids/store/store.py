@@ -227,7 +227,11 @@ class Store:
             return locks.take(self._location.lock, run, patience)
         except locks.TakenError as taken:
             who = locks.describe(taken.args[0])
-            raise StoreError(f"Run {run_id!r} is carried out by {who}; wait until it ends, or end it.") from None
+            # In a notebook the object that has it may be forgotten, and the run long finished.
+            way = (
+                "close() the Optimizer that has it" if locks.is_mine(taken.args[0]) else "wait until it ends, or end it"
+            )
+            raise StoreError(f"Run {run_id!r} is carried out by {who}; {way}.") from None
         except OSError as error:
             reason = f"{self._location.lock!r}, the file with its locks, cannot be used ({error.strerror or error})"
             raise StoreError(f"The store {self._location.shown} cannot be written: {reason}.") from error
