@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from common import markdown, put_between
 
-from boids.bench import Table, compare, load
+from boids.bench import Table, compare, load, statistics
 from boids.bench.findings import findings
 
 HERE = Path(__file__).parent
@@ -153,9 +153,10 @@ def rank_sentence(table: Table, methods: Sequence[str], opening: str = "") -> st
     listed = ", ".join(f"{name} {rank:.2f}" for rank, name in sorted(zip(ranks.average, names, strict=True)))
     problems = len(comparison.shared_by(names))
     start = f"{opening}average ranks" if opening else "Average ranks"
+    of_problems = statistics.critical_difference(len(names), problems)
     return (
         f"{start} over {ranks.blocks} pairs of problem and seed, of {problems} problems: {listed}; the critical "
-        f"difference is {ranks.difference:.2f}."
+        f"difference is {ranks.difference:.2f} counting these pairs, {of_problems:.2f} counting problems."
     )
 
 

@@ -210,7 +210,9 @@ def test_the_command_on_a_part(study, tmp_path, capsys, monkeypatch):
     said = json.loads(capsys.readouterr().out)
     assert said["methods"] == ["BOIDS", "TuRBO"]
     assert [problem["label"] for problem in said["problems"]] == ["Ackley-100"]
-    assert (said["ranks"]["problems"], said["ranks"]["left_out"]) == (1, [])
+    assert (said["ranks"]["problems"], said["ranks"]["blocks"], said["ranks"]["left_out"]) == (1, 3, [])
+    # One problem with three repetitions says less than three problems.
+    assert said["ranks"]["problems_difference"] == pytest.approx(3**0.5 * said["ranks"]["difference"], rel=1e-3)
     assert said["tests"]["rows"][0]["problems"] == 1
     assert run(study, "--method", "TuRBBO", "-o", "none.html") == 2
     assert "did you mean 'TuRBO'" in capsys.readouterr().err

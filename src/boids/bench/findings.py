@@ -167,16 +167,18 @@ def _finals(here: Comparison) -> Document:
 def _ranks(comparison: Comparison) -> Document:
     methods, ranks = comparison.ranking()
     places = [comparison.methods.index(method) for method in methods]
+    problems = len(comparison.shared_by(methods))
     return {
         "methods": places,
         "average": _list(ranks.average),
         "left_out": [place for place in range(len(comparison.methods)) if place not in places],
         "blocks": ranks.blocks,
-        "problems": len(comparison.shared_by(methods)),
+        "problems": problems,
         "all_blocks": len(comparison.blocks),
         "statistic": _figures(ranks.statistic),
         "p": _figures(ranks.p),
         "difference": _figures(ranks.difference),
+        "problems_difference": _figures(statistics.critical_difference(len(methods), problems)),
         "groups": [[places[member] for member in group] for group in ranks.groups()] if ranks.blocks else [],
         "carried": int(comparison.carried.sum()),
     }

@@ -23,7 +23,10 @@ function ranksSection() {
     leftText;
   byId("ranks-note").textContent =
     "A bar joins methods whose average ranks differ by less than the critical difference (CD) of Nemenyi's test at 0.05. " +
-    "Repetitions on one problem are blocks of their own, so that the tests speak of these problems, not of problems in general." +
+    "Repetitions on one problem are blocks of their own, so that the tests speak of these problems, not of problems in general" +
+    (isNumber(ranks.problems_difference) && ranks.problems < ranks.blocks
+      ? `; counting problems instead, the critical difference is ${ranks.problems_difference.toFixed(2)}.`
+      : ".") +
     (differ ? "" : " Since Friedman's test finds no difference, the bars should not be read as evidence.");
   const holder = byId("ranks-figure");
   const draw = () => {
