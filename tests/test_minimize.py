@@ -45,6 +45,14 @@ def quick(fun=sphere, space=BOX, budget=20, **options):
 
 
 class TestResult:
+    def test_a_budget_of_initial_points_only_is_noticed(self):
+        space = [(0, 1)] * 3
+        few = minimize(sphere, space, budget=5, method="boids", seed=1)
+        assert few.message.endswith("from which nothing has been learnt yet: take a larger budget.")
+        enough = minimize(sphere, space, budget=25, method="boids", seed=1)
+        stopped = minimize(sphere, space, budget=25, method="boids", seed=1, target=1e9)
+        assert "larger budget" not in enough.message + stopped.message
+
     def test_fields(self):
         result = quick()
         best = min(result.trials, key=lambda trial: trial.value)

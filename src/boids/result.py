@@ -12,7 +12,7 @@ from scipy.optimize import OptimizeResult
 from boids.optimizer import Optimizer
 from boids.records import FloatArray, Trial
 from boids.space import Space
-from boids.stopping import StopReason
+from boids.stopping import StopReason, in_full
 
 #: Characters of a message at the most; an error may be as long as a log file.
 _LONGEST = 500
@@ -125,7 +125,7 @@ class Result(OptimizeResult):
 def _message(optimizer: Optimizer, reason: StopReason) -> str:
     """Say why the run ended and how it went."""
     told, failed, best = optimizer.n_told, optimizer.n_failed, optimizer.best
-    sentences = [reason.sentence, *([] if optimizer.trouble is None else [str(optimizer.trouble)])]
+    sentences = [in_full(reason, optimizer.trials), *([] if optimizer.trouble is None else [str(optimizer.trouble)])]
     if best is None:
         if not told:
             return " ".join([*sentences, "No evaluation was finished."])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from typing import Any, final
 
@@ -55,6 +55,16 @@ _SENTENCES = {
     StopReason.STORE: "The run could not be saved any more.",
     StopReason.RUNNING: "The run has not come to an end.",
 }
+
+_ONLY_DESIGN = "All of them were initial points, from which nothing has been learnt yet: take a larger budget."
+
+
+def in_full(reason: StopReason, trials: Iterable[Trial]) -> str:
+    """Return the reason as a sentence, and a second one if the method has learnt nothing before the budget's end."""
+    phases = {trial.info.get("phase") for trial in trials if trial.attempts}
+    if reason is StopReason.BUDGET and "design" in phases and phases <= {"x0", "design"}:
+        return f"{reason.sentence} {_ONLY_DESIGN}"
+    return reason.sentence
 
 
 def check_limits(timeout: Any, target: Any, patience: Any, callback: Any) -> None:

@@ -19,7 +19,7 @@ from boids.cli.output import emit, emit_json, facts, note, one_line
 from boids.durations import short_time
 from boids.optimizer import Optimizer
 from boids.result import Result
-from boids.stopping import StopReason
+from boids.stopping import StopReason, in_full
 
 _PHASES = ("fit", "select", "optimise", "lift", "evaluate", "other")
 _COORDINATES = 5
@@ -202,7 +202,7 @@ def _how_it_went(end: Ending) -> Iterator[tuple[str, Text]]:
     yield "evaluations", Text(", ".join(counts + [f"{end.repeated} begun more than once"] * bool(end.repeated)))
     if end.added:
         yield "added", Text(f"{_counted(end.added, 'evaluation')} made before or elsewhere")
-    yield "stopped", Text(end.standing or StopReason(result.status).sentence)
+    yield "stopped", Text(end.standing or in_full(StopReason(result.status), result.trials))
     for name, value in end.facts:
         yield name, Text(value)
     found = reasons(result.trials)
