@@ -130,8 +130,11 @@ def _constraints(constraints: Any, expected: int) -> tuple[float, ...]:
     except Exception:  # it may be an object of any library
         raise TellError(f"Constraints must be a list of {expected} numbers, got {shown(constraints)}.") from None
     if len(items) != expected:
-        hint = "" if expected else "; say so with n_constraints"
-        hint = f"; return one value for each, or say n_constraints={len(items)}" if expected and items else hint
+        hint = ""
+        if not expected:
+            hint = "; say so with n_constraints"
+        elif items:
+            hint = f"; return one value for each, or say n_constraints={len(items)}"
         raise TellError(f"The run has {_counted(expected)}, but {len(items)} came{hint}.")
     return tuple(_constraint(item, i) for i, item in enumerate(items, start=1))
 

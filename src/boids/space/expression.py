@@ -64,14 +64,15 @@ class Names:
             return f"{name!r} is {parameter.kind}, and has no number that could be added up."
         vector = name.rstrip("0123456789")
         if vector != name and vector in self.vectors:
-            first, last = f"{vector}[0]", f"{vector}[{len(self.vectors[vector]) - 1}]"
-            return f"the space has no {name!r}; {vector!r} is a vector, its components are {first} to {last}."
+            return f"the space has no {name!r}; {vector!r} is a vector, its components are {self._written(vector)}."
         known = [each for each, parameter in self.space.parameters.items() if parameter.is_numeric]
-        written = [
-            f"{each}[0] to {each}[{len(self.vectors[each]) - 1}]" if each in self.vectors else each for each in known
-        ]
-        hint = did_you_mean(name, known, f"it has {shorten(written)}.")
+        hint = did_you_mean(name, known, f"it has {shorten([self._written(each) for each in known])}.")
         return f"the space has no {name!r}; {hint}"
+
+    def _written(self, name: str) -> str:
+        """Return how a parameter is written in an expression."""
+        vector = self.vectors.get(name)
+        return name if vector is None else f"{name}[0] to {name}[{len(vector) - 1}]"
 
 
 @final
