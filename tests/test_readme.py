@@ -23,6 +23,7 @@ def test_every_setting_that_the_ledger_of_deviations_names_exists():
     ledger = (ROOT / "docs" / "deviations.md").read_text()
     rows = [line for line in ledger.splitlines() if re.match(r"\| \d+ \|", line)]
     assert [int(re.match(r"\| (\d+) \|", line)[1]) for line in rows] == list(range(1, len(rows) + 1))
+    assert f"all {len(rows)} points" in ledger
     for setting in re.findall(r"`([a-z_]+)`:", "\n".join(rows)):
         assert setting in names, setting
 
