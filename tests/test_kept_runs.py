@@ -469,7 +469,7 @@ def test_the_same_call_after_an_interrupt(path, method, breaks):
     ("changes", "word"),
     [
         ({"space": [(-1, 2)] * 3}, "space"),
-        ({"budget": 10}, "budget"),
+        ({"budget": 10}, r"budget \(9, not 10\)"),
         ({"method": "random"}, "method"),
         ({"method": boids.algorithms.Boids(particles=7)}, "settings"),
         ({"seed": 3}, "seed"),

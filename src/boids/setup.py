@@ -78,7 +78,7 @@ class Setup:
         )
 
     def difference(self, other: Setup, ignored: Sequence[str] = ()) -> str | None:
-        """Return in what another run is different, in a word; None if it is the same."""
+        """Return in what another run is different, in a few words; None if it is the same."""
         words = {
             "space": "space",
             "budget": "budget",
@@ -90,8 +90,10 @@ class Setup:
             "penalty": "penalty",
         }
         for name, word in words.items():
-            if name not in ignored and getattr(self, name) != getattr(other, name):
-                return word
+            mine, others = getattr(self, name), getattr(other, name)
+            if name not in ignored and mine != others:
+                plain = name in ("budget", "seed", "n_constraints", "noisy")
+                return f"{word} ({others}, not {mine})" if plain else word
         return None if np.array_equal(self.x0, other.x0) else "x0"
 
     @cached_property

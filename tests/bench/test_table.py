@@ -159,6 +159,13 @@ def test_nothing_to_load(tmp_path):
     (tmp_path / "text").write_text("hello")
     with pytest.raises(ResultsError, match="neither a folder of results nor a compact file"):
         load(tmp_path / "text")
+    (tmp_path / "runs.db").write_bytes(b"SQLite format 3\0" + bytes(range(256)) * 40)
+    with pytest.raises(ResultsError, match="is a store of runs, not results of experiments") as store:
+        load(tmp_path / "runs.db")
+    (tmp_path / "bytes").write_bytes(bytes(range(256)) * 40)
+    with pytest.raises(ResultsError, match="neither a folder of results nor a compact file") as binary:
+        load(tmp_path / "bytes")
+    assert all(len(str(each.value)) < 200 + len(str(tmp_path)) for each in (store, binary))  # the file is not quoted
     (tmp_path / "other.json.gz").write_bytes(gzip.compress(b"[]"))
     with pytest.raises(ResultsError, match="There are no runs"):
         load(tmp_path)

@@ -197,6 +197,25 @@ def test_runs_that_cannot_be_resumed(cli, folder):
     assert [each["nfev"] for each in cli("runs", "--json").json] == [0, 0, 0, 0, 0, 3]
 
 
+def test_show_does_not_tell_to_resume_what_python_has_begun(cli, folder):
+    optimizer = boids.Optimizer([(0, 1)], budget=9, method="random", seed=0, store="boids-runs.db", run_id="mine")
+    optimizer.close("interrupted")
+    out = " ".join(cli("show", "mine").out.split())
+    assert "continue with boids.minimize(…, store='boids-runs.db', run_id='mine')" in out
+    assert "boids resume" not in out
+    assert "boids export mine" in out
+
+
+def test_an_evaluation_that_ends_the_process_time_and_again_is_pointed_out(cli, folder):
+    Path("deadly.py").write_text("def f(x):\n    raise KeyboardInterrupt\n")
+    first = cli("run", "deadly:f", *BOX, "--budget", 9, "--method", "random")
+    (run_id,) = ids()
+    second, third = cli("resume", run_id), cli("resume", run_id)
+    assert "never ended" not in first.err + second.err
+    assert "Evaluation 0 has been begun 2 times and never ended" in third.err
+    assert "--lost fail" in third.err
+
+
 def test_a_run_is_kept_before_and_after_every_evaluation(cli, folder):
     assert cli("run", "MODULE:reads_the_store", *BOX, "--budget", 3, "--method", "random").code == 0
     seen = [json.loads(line)[0] for line in Path("told").read_text().splitlines()]

@@ -27,6 +27,7 @@ WRONG = [
     (("run", "sphere", "--option", "name=x"), "name"),
     (("run", "sphere", "--dim", "4", "--option", "active=2", "--option", "positions=[[1,2],[3]]"), "positions must be"),
     (("run", "./folder/m.py:f", *BOX), "write m:function"),
+    (("run", "folder/m.py", *BOX), "write module:function, as in m:NAME"),
     (("run", "ackley", "--sed", "1"), "--seed"),
     (("run", "ackley", "--dim", "abc"), "--dim"),
     (("run", "ackley", "--dim", "0"), "--dim"),

@@ -36,6 +36,8 @@ from boids.store.export import write_bytes
 
 FORMAT = 1
 SUFFIX = ".json.gz"
+#: What every file of SQLite begins with, and so every store.
+_SQLITE = b"SQLite format 3\0"
 _AS_THEY_ARE = ("status", "message", "error", "traceback", "sessions")
 
 
@@ -57,6 +59,7 @@ def write(table: Table, path: str | os.PathLike[str]) -> None:
 def read(path: str | os.PathLike[str]) -> Table:
     """Return what a compact file holds, or raise a `ResultsError`."""
     name = os.fspath(path)
+    content = b""
     try:
         content = Path(path).read_bytes()
         if content[:2] == b"\x1f\x8b":
@@ -73,7 +76,15 @@ def read(path: str | os.PathLike[str]) -> Table:
     except OSError as error:
         raise ResultsError(f"The file {name!r} cannot be read: {error.strerror or error}.") from error
     except (ValueError, KeyError, TypeError, AttributeError, EOFError, RecursionError) as error:
-        raise ResultsError(f"{name!r} is neither a folder of results nor a compact file of them: {error!r}.") from error
+        raise ResultsError(f"{name!r} is {_what_it_is(error, content)}.") from error
+
+
+def _what_it_is(error: Exception, content: bytes) -> str:
+    """Say what a file is that holds no results; errors of decoding are left out, since they quote the whole file."""
+    if content.startswith(_SQLITE):
+        return "a store of runs, not results of experiments; see `boids show` and `boids dashboard` for its runs"
+    known = "neither a folder of results nor a compact file of them"
+    return known if isinstance(error, (UnicodeDecodeError, json.JSONDecodeError)) else f"{known} ({error!r})"
 
 
 def _planned(each: Planned) -> dict[str, Any]:

@@ -51,6 +51,8 @@ class Ending:
         More to tell people, as names and words.
     standing
         How a run stands that has not come to an end, in a sentence.
+    in_python
+        Whether it was begun in Python, so that no command can go on with it.
     """
 
     id: str
@@ -65,6 +67,7 @@ class Ending:
     workers: int | None = None
     facts: tuple[tuple[str, str], ...] = ()
     standing: str = ""
+    in_python: bool = False
 
     @property
     def has_point(self) -> bool:
@@ -150,6 +153,7 @@ def as_dict(end: Ending) -> dict[str, Any]:
 def for_people(end: Ending, then: str = "show") -> Iterator[Any]:
     """Yield the end of a run as lines and tables; `then` is the command for a run that is finished."""
     result, optimizer = end.result, end.optimizer
+    goes_on = not end.is_final and not end.in_python
     rows = facts()
     for name, value in (*_found(end), *_how_it_went(end)):
         rows.add_row(name, value)
@@ -164,8 +168,10 @@ def for_people(end: Ending, then: str = "show") -> Iterator[Any]:
     if end.store is None:
         yield "not kept"
     else:
-        yield f"kept in {end.store}, {'more of it' if end.is_final else 'continue'} with"
-        yield f"  {command(then if end.is_final else 'resume', end.id, end.store)}"
+        if end.in_python and not end.is_final:
+            yield f"begun in Python; continue with boids.minimize(…, store={end.store!r}, run_id={end.id!r})"
+        yield f"kept in {end.store}, {'continue' if goes_on else 'more of it'} with"
+        yield f"  {command('resume' if goes_on else then, end.id, end.store)}"
 
 
 def _found(end: Ending) -> Iterator[tuple[str, Text]]:

@@ -151,7 +151,7 @@ _RUN_OPTIONS = (
         _WHAT,
         "--linear",
         "TEXT",
-        'An inequality that every point satisfies, "x[0] <= x[1]"; repeatable.',
+        'An inequality or equation that every point satisfies, "x[0] <= x[1]"; repeatable.',
         multiple=True,
     ),
     _text(_WHAT, "--option", "KEY=VALUE", "An option of the problem; or its seed.", "options", multiple=True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Literal, final
 
@@ -159,6 +160,9 @@ class Request:
             if self.options:
                 raise InputError(f"--option is for problems; {target!r} is a function of your own and takes none.")
             return
+        if target.endswith(".py"):
+            module = os.path.splitext(os.path.basename(target))[0]
+            raise InputError(f"{target!r} is a file; write module:function, as in {module}:NAME.")
         for option, number in {"--low": self.low, "--high": self.high}.items():
             if number is not None:
                 raise InputError(f"{option} is for functions of your own; problem {target!r} has its own bounds.")

@@ -97,6 +97,12 @@ def resume(
         optimizer = Optimizer.resume(place, run_id)
         if optimizer.kept is not None:
             optimizer.kept.note(StopReason.RUNNING.value, record.as_meta())
+        again = [trial for trial in optimizer.pending if trial.attempts > 1]
+        if again and record.placing.lost == "retry":
+            note(
+                f"Evaluation {again[0].id} has been begun {again[0].attempts} times and never ended. If it ends the whole "
+                "process, resume with --lost fail --workers 1: it counts as failed, and so will others like it."
+            )
         stopped = evaluate(optimizer, objective, record, team, output, stdout)
     optimum = objective.optimum if optimizer.linear_constraints is None else None
     return _finish(told(optimizer, run_id, record, stopped, store=store, optimum=optimum), stopped, output)
@@ -124,6 +130,7 @@ def told(
         files=None if record is None else _files(record, optimizer),
         traceback=stopped.traceback,
         workers=stopped.workers,
+        in_python=record is None,
     )
 
 
