@@ -100,8 +100,8 @@ def resume(
         again = [trial for trial in optimizer.pending if trial.attempts > 1]
         if again and record.placing.lost == "retry":
             note(
-                f"Evaluation {again[0].id} has been begun {again[0].attempts} times and never ended. If it ends the whole "
-                "process, resume with --lost fail --workers 1: it counts as failed, and so will others like it."
+                f"Evaluation {again[0].id} has been begun {again[0].attempts} times and never ended. If it ends the "
+                "whole process, resume with --lost fail --workers 1: it counts as failed, and so will others like it."
             )
         stopped = evaluate(optimizer, objective, record, team, output, stdout)
     optimum = objective.optimum if optimizer.linear_constraints is None else None
