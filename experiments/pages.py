@@ -76,12 +76,17 @@ def against_the_best(table: Table, method: str = "BOIDS") -> str:
         (best, label), (worst, last) = others[0], [each for each in others if 2 * counts[each[1]] >= counts[method]][-1]
         mine = values[method]["mean"]
         span = max(worst, mine) - min(best, mine)
-        gap = f"{100.0 * max(0.0, mine - best) / span:.1f} %" if span > 0 else "–"
+        gap = share(max(0.0, mine - best) / span) if span > 0 else "–"
         few = f" ({counts[label]} of {found_seeds(table)} seeds)" if counts[label] < found_seeds(table) else ""
         cells = [with_error(values[each]["mean"], values[each]["error"]) for each in (method, label, last)]
         cells = [f"**{cells[0]}**" if mine <= best else cells[0], f"{label}{few}: {cells[1]}", f"{last}: {cells[2]}"]
         rows.append([heading(problem), *cells, gap])
     return markdown(["problem", method, "best of the others", "worst of them", "behind the best, of the range"], rows)
+
+
+def share(part: float) -> str:
+    """Return a share in percent; what is not nothing does not look like nothing."""
+    return "< 0.1 %" if 0.0 < part < 0.0005 else f"{100.0 * part:.1f} %"
 
 
 def found_seeds(table: Table) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from decimal import Decimal
 from fractions import Fraction
 
@@ -232,6 +233,17 @@ class TestTell:
         assert reason in done.error
         assert optimizer.best is None
         assert (optimizer.n_told, optimizer.n_failed) == (1, 1)
+
+    def test_an_error_without_words_says_where_it_comes_from(self):
+        optimizer = make()
+        try:
+            assert optimizer.n_told
+        except AssertionError as error:
+            bare = error
+            bare.args = ()  # pytest has put words in
+        assert re.fullmatch(
+            r"AssertionError \(test_optimizer\.py, line \d+\)", optimizer.tell(optimizer.ask(), error=bare).error
+        )
 
     @pytest.mark.parametrize("value", [None, 3.0, math.nan, "ignored"])
     def test_an_error_makes_a_failure_whatever_the_value(self, value):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -171,12 +172,20 @@ def describe_error(error: Any) -> str:
     if isinstance(error, BaseException):
         name = type(error).__name__
         try:
-            return f"{name}: {error}" if str(error) else name
+            return f"{name}: {error}" if str(error) else f"{name}{_where(error)}"
         except Exception:  # an exception that cannot be printed
             return name
     if isinstance(error, str):
         return error or "The evaluation failed."
     raise TellError(f"An error must be a string or an exception, got {shown(error)}.")
+
+
+def _where(error: BaseException) -> str:
+    """Say where an exception comes from that says nothing itself, as a bare `assert` does."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    return "" if last is None else f" ({os.path.basename(last.tb_frame.f_code.co_filename)}, line {last.tb_lineno})"
 
 
 def _number(value: Any, what: str = _VALUE) -> float:
