@@ -6,6 +6,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from boids.bench import load
@@ -79,6 +80,20 @@ def test_numbers_have_as_many_decimals_as_their_error(scripts):
     assert pages.with_error(0.397887, 4.1e-7) == "0.39789 ± 4e−7"
     assert pages.with_error(0.5, None) == "0.5"
     assert pages.with_error(None, None) == "–"
+
+
+def test_how_far_behind_is_measured_from_random_search(scripts):
+    pages = scripts("pages")
+    table = load(EXPERIMENTS / "ahead.json.gz")
+    finals = {
+        name: np.mean([run.best[-1] for run in table.where(problem="walker2d", method=name).runs])
+        for name in ("BOIDS", "Optuna CMA-ES", "random search")
+    }
+    mine, best, random = finals.values()
+    (row,) = (line for line in pages.against_the_best(table).splitlines() if "walker2d" in line)
+    assert row.endswith(f"| {100 * (mine - best) / (random - best):.1f} % |")
+    assert pages.share(0.0) == "0.0 %"
+    assert pages.share(1e-4) == "< 0.1 %"
 
 
 def test_only_what_is_between_the_marks_changes(scripts, tmp_path):
