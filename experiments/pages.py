@@ -74,7 +74,8 @@ def against_the_best(table: Table, method: str = "BOIDS", floor: str = "random s
         counts = Counter(run.method for run in table.runs if run.problem == problem["label"])
         best, label = min((values[name]["mean"], name) for name in values if name != method)
         mine, random = values[method]["mean"], values[floor]["mean"]
-        gap = share(max(0.0, mine - best) / (random - min(best, mine)))
+        way = random - min(best, mine)
+        gap = share(max(0.0, mine - best) / way) if way > 0 else "–"
         few = f" ({counts[label]} of {found_seeds(table)} seeds)" if counts[label] < found_seeds(table) else ""
         cells = [with_error(values[each]["mean"], values[each]["error"]) for each in (method, label, floor)]
         cells = [f"**{cells[0]}**" if mine <= best else cells[0], f"{label}{few}: {cells[1]}", cells[2]]
